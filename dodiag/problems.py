@@ -1,0 +1,80 @@
+"""What is wrong with a user's input, as values: where, what, and how to cure it.
+
+Every error a user can cause is a :class:`DodiagError`; the command line prints it without a traceback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong in one place.
+
+    Parameters
+    ----------
+    file : str
+        The file the user wrote, as she named it.
+    line : int or None
+        1-based line in that file, where the format has lines.
+    where : str
+        The place in the user's own words: a unit id, ``instance i3, question X1``, a field.
+    problem, cure : str
+        What is wrong, and what to do about it.
+    """
+
+    file: str
+    line: int | None
+    where: str
+    problem: str
+    cure: str
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        where = f" {self.where}:" if self.where else ""
+        return f"{place}:{where} {self.problem}. {self.cure}"
+
+    def to_dict(self) -> dict[str, str | int | None]:
+        """Return ``{file, line, where, problem, cure}``, the form of ``dodiag check --json``."""
+        return asdict(self)
+
+
+class DodiagError(Exception):
+    """Base of every error that a user's input or environment can cause.
+
+    Parameters
+    ----------
+    message : str
+        What went wrong, naming the place.
+    cure : str, optional
+        What the user can do about it.
+    """
+
+    def __init__(self, message: str, cure: str = "") -> None:
+        super().__init__(f"{message}. {cure}" if cure else message)
+        self.message = message
+        self.cure = cure
+
+
+class InvalidInput(DodiagError):
+    """Raised once for all the problems of a task graph file or a task pack.
+
+    Attributes
+    ----------
+    problems : tuple of Problem
+        Everything that was found, in file order.
+    """
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class UsageError(DodiagError):
+    """An option or argument that cannot be honoured."""
+
+
+class MissingDependency(DodiagError):
+    """A library or a system package that an optional part needs is not there."""

@@ -1,0 +1,1 @@
+"""Task graphs, graph files, task packs, and structural simulators of an answering model."""
