@@ -120,6 +120,10 @@ class Configuration:
         """The states alone, in order."""
         return tuple(state for _, state in self.items)
 
+    def without(self, unit: str) -> Configuration:
+        """Return the states of the other units: the context of a contrast of `unit`."""
+        return Configuration(tuple((name, state) for name, state in self.items if name != unit))
+
     def replace(self, unit: str, state: State) -> Configuration:
         """Return the configuration that differs in one unit.
 

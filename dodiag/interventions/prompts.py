@@ -1,21 +1,193 @@
-"""Prompts."""
+"""Assemble what one call shows to a model: the injected block, the question, its options, the output format, the media.
+
+The template is the same for state 1 and state 0; only the answers differ. Under ∅ the block is absent. State 1 also
+draws the annotations of the injected questions on copies of the pictures; no other state touches a picture
+(CADET Section 5.1 and Appendix C).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from dodiag.interventions.annotate import Drawing, annotate, colour_of
+from dodiag.interventions.answer_format import format_instruction
+from dodiag.interventions.design import History
+from dodiag.interventions.injection import Prerequisite, prerequisites_of
+from dodiag.problems import DodiagError
+from dodiag.scm.answers import LETTERS, AnswerSpec, AnswerType, show_answer
+from dodiag.scm.graph import TaskGraph
+from dodiag.scm.pack import Instance, Pack, Question, correct_answer, incorrect_answer, spec_of
+from dodiag.vocabulary import Configuration, State
+
+TEMPLATE_VERSION = 1
+"""Part of every plan hash: a changed template is a changed experiment."""
+
+BLOCK_START, BLOCK_END = "<prerequisites>", "</prerequisites>"
+INTRODUCTION = "These questions about the same input have been answered before. Use them to answer the question below."
+WITHHELD = "(drawn on the picture)"
+
+MIME_BY_MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Medium:
     """One picture or video as it is sent: its MIME type and its bytes."""
 
     mime: str
-    data: bytes
+    data: bytes = field(repr=False)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the bytes."""
+        return hashlib.sha256(self.data).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What one call shows to a model."""
+    """What one call shows to a model: its text, and its media in order."""
 
     text: str
     media: tuple[Medium, ...] = ()
+
+
+class Assembler:
+    """Makes the prompts of one pack; keeps the pictures of the instance it is at.
+
+    Parameters
+    ----------
+    pack : Pack
+    history : {"full", "last"}
+        What a chain step is given.
+    with_media : bool
+        False leaves all media out, for models that see none.
+    """
+
+    def __init__(self, pack: Pack, history: History = "full", with_media: bool = True) -> None:
+        self.pack = pack
+        self.task = pack.task
+        self.history: History = history
+        self.with_media = with_media
+        self._instance_id: str | None = None
+        self._files: dict[str, Medium] = {}
+        self._drawn: dict[tuple[str, tuple[Drawing, ...]], Medium] = {}
+        self._entries: dict[tuple[str, State, bool], str] = {}
+
+    def prompt(self, instance: Instance, question: Question, configuration: Configuration) -> Prompt:
+        """Return the prompt of one question of one instance under a configuration.
+
+        Raises
+        ------
+        DodiagError
+            If a medium cannot be read or annotated.
+        KeyError
+            If the configuration does not name a prerequisite of the question.
+        """
+        if instance.id != self._instance_id:
+            self._instance_id = instance.id
+            self._files, self._drawn, self._entries = {}, {}, {}
+        prerequisites = prerequisites_of(self.task, instance, question, self.history)
+        active = [(p, configuration[p.unit]) for p in prerequisites if configuration[p.unit] is not State.NATURAL]
+        text = self._text(instance, question, active)
+        media = tuple(self._media(instance, prerequisites, configuration)) if self.with_media else ()
+        return Prompt(text, media)
+
+    def _text(self, instance: Instance, question: Question, active: list[tuple[Prerequisite, State]]) -> str:
+        entries = [
+            self._entry(instance, injected, state, prerequisite.withheld)
+            for prerequisite, state in active
+            for injected in prerequisite.questions
+        ]
+        asked = ask(question, spec_of(self.task, question))
+        if not entries:
+            return asked
+        return "\n".join([INTRODUCTION, BLOCK_START, "[", ",\n".join(entries), "]", BLOCK_END, "", asked])
+
+    def _entry(self, instance: Instance, question: Question, state: State, withheld: bool) -> str:
+        key = (question.id, state, withheld)
+        if key not in self._entries:
+            self._entries[key] = entry(self.task, instance, question, state, withheld)
+        return self._entries[key]
+
+    def _media(
+        self, instance: Instance, prerequisites: tuple[Prerequisite, ...], configuration: Configuration
+    ) -> Iterator[Medium]:
+        drawings: dict[str, list[Drawing]] = {name: [] for name in instance.media}
+        for index, prerequisite in enumerate(prerequisites):
+            if configuration[prerequisite.unit] is State.CORRECT:
+                for question in prerequisite.questions:
+                    for annotation in question.annotations:
+                        drawings[annotation.medium or instance.media[0]].append((colour_of(index), annotation))
+        for name, drawn in drawings.items():
+            yield self._annotated(instance, name, tuple(drawn)) if drawn else self._original(name)
+
+    def _original(self, name: str) -> Medium:
+        if name not in self._files:
+            try:
+                data = self.pack.medium(name).read_bytes()
+            except OSError as error:
+                path = self.pack.medium(name)
+                raise DodiagError(f"medium {path} cannot be read: {error.strerror}", "Restore the file.") from None
+            self._files[name] = Medium(_mime(data, name), data)
+        return self._files[name]
+
+    def _annotated(self, instance: Instance, name: str, drawn: tuple[Drawing, ...]) -> Medium:
+        key = (name, drawn)
+        if key not in self._drawn:
+            original = self._original(name)
+            if not original.mime.startswith("image/"):
+                where = f"instance {instance.id}: medium {name}"
+                raise DodiagError(f"{where} is no picture, so nothing can be drawn on it", "Remove its annotations.")
+            data = annotate(original.data, drawn)
+            self._drawn[key] = Medium(_mime(data, name), data)
+        return self._drawn[key]
+
+
+def ask(question: Question, spec: AnswerSpec) -> str:
+    """Return a question with its options and the output format: the whole text under the natural state."""
+    lines = [question.text]
+    if spec.choices and spec.type in (AnswerType.CHOICE, AnswerType.LETTER_LIST):
+        labelled = zip(LETTERS, spec.choices, strict=False)
+        lines += [letter if option.strip().upper() == letter else f"{letter}. {option}" for letter, option in labelled]
+    return "\n".join([*lines, "", format_instruction(spec)])
+
+
+def entry(task: TaskGraph, instance: Instance, question: Question, state: State, withheld: bool = False) -> str:
+    """Return one injected question as a line of the JSON block."""
+    spec = spec_of(task, question)
+    fields: dict[str, object] = {"prerequisite": task.units[question.unit].title}
+    if question.step is not None:
+        fields["step"] = question.step
+    fields["question"] = question.text
+    match state:
+        case State.CORRECT if withheld:
+            fields["answer"] = WITHHELD
+        case State.CORRECT_TEXT if withheld:
+            pass
+        case State.CORRECT | State.CORRECT_TEXT:
+            fields["answer"] = show_answer(correct_answer(task, question), spec)
+        case State.INCORRECT:
+            fields["answer"] = show_answer(incorrect_answer(task, instance, question), spec)
+        case State.QUESTION_ONLY | State.NATURAL:
+            pass
+    return "  " + json.dumps(fields, ensure_ascii=False)
+
+
+def _mime(data: bytes, name: str) -> str:
+    for magic, mime in MIME_BY_MAGIC:
+        if data.startswith(magic):
+            return mime
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    if data[4:8] == b"ftyp":
+        return "video/mp4"
+    if data.startswith(b"\x1aE\xdf\xa3"):
+        return "video/webm"
+    raise DodiagError(f"medium {name} is neither a picture nor a video", "Use PNG, JPEG, WebP, GIF, MP4 or WebM.")

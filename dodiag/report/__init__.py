@@ -1,0 +1,1 @@
+"""What people read: tables from outcome tables and scores."""

@@ -97,6 +97,7 @@ class FailureKind(StrEnum):
             FailureKind.OVERLOADED,
             FailureKind.TIMEOUT,
             FailureKind.NETWORK,
+            FailureKind.INTERNAL,
         )
 
     @property

@@ -43,8 +43,17 @@ def load_task(path: str | Path) -> TaskGraph:
     >>> task.parents("Y")
     ('X1', 'X2', 'X3')
     """
-    file = find_task_file(path)
-    source = read_source(file)
+    return task_of(read_source(find_task_file(path)))
+
+
+def task_of(source: Source) -> TaskGraph:
+    """Return the task graph in parsed data, such as what :func:`task_to_dict` returned.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem of the data.
+    """
     parsed, problems = _parse(source)
     if parsed is not None:
         problems += _graph_problems(parsed, source)

@@ -198,7 +198,7 @@ class _Reader:
     def mapping(self, node: yaml.MappingNode, location: Location) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for key_node, value_node in node.value:
-            if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == "tag:yaml.org,2002:merge":
+            if not isinstance(key_node, yaml.ScalarNode) or key_node.value == "<<":
                 self.problem(key_node, "", "a key has to be a plain word", "Write the mapping out.")
                 continue
             key = str(key_node.value)

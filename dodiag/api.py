@@ -1,0 +1,196 @@
+"""The Python side of the command line: run a pack, continue a run, generate a pack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from dodiag.interventions.design import History
+from dodiag.interventions.plan import Plan, make_plan
+from dodiag.problems import UsageError
+from dodiag.runners.adapters.function import Function, FunctionAdapter
+from dodiag.runners.protocol import Adapter
+from dodiag.runners.retry import RetryPolicy
+from dodiag.runners.runner import RunOptions, RunSummary
+from dodiag.runners.session import ModelOptions, start
+from dodiag.runners.session import resume as _resume
+from dodiag.scm.pack import Pack, load_pack
+from dodiag.vocabulary import Configuration, Contrast, State
+
+
+def run(
+    pack: Pack | str | Path,
+    model: str | Adapter | Function,
+    out: str | Path,
+    *,
+    plan: Plan | None = None,
+    contrasts: Iterable[Contrast | str] | None = None,
+    states: Iterable[State | str] | None = None,
+    quick: bool = False,
+    target_only: bool | None = None,
+    factorial: bool = False,
+    contexts: Iterable[Configuration | str] = (),
+    units: Iterable[str] | None = None,
+    instances: Iterable[str] | None = None,
+    limit: int | None = None,
+    draws: int = 1,
+    history: History = "full",
+    base_url: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    with_media: bool = True,
+    timeout: float = 300.0,
+    key_variable: str = "OPENAI_API_KEY",
+    concurrency: int = 16,
+    max_retries: int = 4,
+    input_price: float | None = None,
+    output_price: float | None = None,
+    quiet: bool = True,
+) -> RunSummary:
+    """Run a task pack against a model; a directory that holds the same run is continued.
+
+    Parameters
+    ----------
+    pack : Pack, str or Path
+        A task pack, its folder, or the name of a sample pack such as ``dice_sum``.
+    model : str, Adapter or callable
+        A model name (``sim:default``, ``openai/NAME``, ``litellm:PROVIDER/NAME``, ``replay:DIR``), an adapter, or a
+        function from a Request to text.
+    out : str or Path
+        The run directory.
+    plan : Plan, optional
+        A plan made before; otherwise the next options make one, see :func:`dodiag.make_plan`.
+    base_url, parameters, with_media, timeout, key_variable
+        How the model is reached: server, sampling parameters, whether pictures are sent, seconds per request, name of
+        the environment variable with the key.
+    concurrency, max_retries : int
+        Calls in flight at once; retries of a transient failure.
+    input_price, output_price : float, optional
+        Money per million tokens.
+    quiet : bool
+        Show no progress line.
+
+    Returns
+    -------
+    RunSummary
+        Read the outcome table with ``dodiag.outcomes(out)``.
+
+    Raises
+    ------
+    InvalidInput
+        If the pack has problems.
+    UsageError
+        If an option cannot be honoured or `out` holds another run.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> summary = run("dice_sum", lambda request: "7", folder + "/run", quick=True, limit=2)
+    >>> summary.answered
+    16
+    """
+    loaded = pack if isinstance(pack, Pack) else open_pack(pack)
+    chosen = plan or make_plan(
+        loaded,
+        contrasts=contrasts,
+        states=states,
+        quick=quick,
+        target_only=target_only,
+        factorial=factorial,
+        contexts=contexts,
+        units=units,
+        instances=instances,
+        limit=limit,
+        draws=draws,
+        history=history,
+    )
+    if concurrency < 1:
+        raise UsageError(f"concurrency is {concurrency}", "Use at least 1.")
+    if max_retries < 0:
+        raise UsageError(f"the number of retries is {max_retries}", "Use 0 or more.")
+    opened: str | Adapter
+    opened = model if isinstance(model, (str, Adapter)) else FunctionAdapter(model)
+    model_options = ModelOptions(base_url, with_media, timeout, key_variable, dict(parameters or {}))
+    run_options = RunOptions(concurrency, RetryPolicy(max_retries), input_price, output_price, quiet)
+    return start(chosen, opened, Path(out), model_options, run_options)
+
+
+def resume(
+    run_dir: str | Path,
+    *,
+    pack: str | Path | None = None,
+    concurrency: int | None = None,
+    max_retries: int | None = None,
+    quiet: bool = True,
+) -> RunSummary:
+    """Continue an interrupted run: send only the calls that have no answer.
+
+    Parameters
+    ----------
+    run_dir : str or Path
+    pack : str or Path, optional
+        Where the task pack is now, if it has moved.
+    concurrency, max_retries : int, optional
+        Replace those the run was started with.
+    quiet : bool
+
+    Raises
+    ------
+    UsageError
+        If the folder holds no run, or the pack has changed since.
+    """
+    changes = {"concurrency": concurrency, "max_retries": max_retries, "quiet": quiet}
+    return _resume(Path(run_dir), None if pack is None else Path(pack), changes)[1]
+
+
+def generate(
+    task: str,
+    out: str | Path,
+    *,
+    instances: int | None = None,
+    seed: int = 0,
+    progress: Callable[[int], None] | None = None,
+) -> Pack:
+    """Generate a fresh task pack with known truth and return it.
+
+    Parameters
+    ----------
+    task : str
+        Slug of a task that has a generator, such as ``dice_sum``.
+    out : str or Path
+        The folder to write; it must not exist or be empty.
+    instances : int, optional
+        Default the generator's own (the paper's number).
+    seed : int
+        The same seed gives the same pack.
+    progress : callable, optional
+        Called with the number of finished instances.
+
+    Raises
+    ------
+    UsageError
+        If there is no such generator, or the folder is not empty.
+    MissingDependency
+        If the renderer is not installed.
+    """
+    from dodiag.benchmarks.generators import generator
+
+    sized = {} if instances is None else {"instances": instances}
+    generator(task)(Path(out), seed=seed, progress=progress, **sized)
+    return load_pack(out)
+
+
+def open_pack(path: str | Path) -> Pack:
+    """Return the pack in a folder, or the sample pack of that name.
+
+    Raises
+    ------
+    InvalidInput
+        If there is neither, or the pack has problems.
+    """
+    from dodiag.benchmarks.samples import sample_packs
+
+    if not Path(path).exists() and str(path) in (samples := sample_packs()):
+        return load_pack(samples[str(path)])
+    return load_pack(path)

@@ -1,0 +1,507 @@
+"""The command line: parses, calls, prints. Everything heavy is imported inside the command that needs it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from dodiag.runners.runner import RunSummary
+    from dodiag.scm.graph import TaskGraph
+
+EXIT_OK, EXIT_INPUT, EXIT_INCOMPLETE, EXIT_INTERRUPTED = 0, 2, 3, 130
+
+app = typer.Typer(
+    name="dodiag",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    help="""Find out where and why a multimodal model fails on a compositional task.
+
+    \b
+    First steps:
+      dodiag run dice_sum --model sim:default --out runs/first   run the shipped sample on a simulator
+      dodiag scores runs/first                                   read its scores again
+      dodiag plan dice_sum                                       see what a full run would ask and cost
+      dodiag check my_task/                                      check a task of your own
+
+    \b
+    Exit codes: 0 done; 2 something in the input is wrong; 3 the run is incomplete (calls failed, or it
+    stopped early; resume continues it); 130 interrupted.
+    """,
+)
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+ContrastOption = Annotated[
+    list[str] | None, typer.Option("--contrast", help="A contrast of the target, such as 1,n; may be repeated.")
+]
+StateOption = Annotated[
+    list[str] | None,
+    typer.Option("--state", help="A homogeneous state of every unit: 1, 0, n, t, q; may be repeated."),
+]
+QuickFlag = Annotated[bool, typer.Option("--quick", help="The target only, contrast 1,n: 2 + 2k runs an instance.")]
+TargetFlag = Annotated[bool, typer.Option("--target-only", help="Ask the target alone.")]
+FactorialFlag = Annotated[bool, typer.Option("--factorial", help="Every configuration of the target.")]
+ContextOption = Annotated[
+    list[str] | None,
+    typer.Option("--context", help="A further context of the contrasts, such as X1=1,X2=n,X3=0; may be repeated."),
+]
+UnitOption = Annotated[list[str] | None, typer.Option("--unit", help="Ask this unit only; may be repeated.")]
+InstanceOption = Annotated[
+    list[str] | None, typer.Option("--instance", help="Ask this instance only, by its id; may be repeated.")
+]
+LimitOption = Annotated[int | None, typer.Option("--limit", help="Ask the first instances only.")]
+DrawsOption = Annotated[int, typer.Option("--draws", help="Repetitions of every call.")]
+HistoryOption = Annotated[
+    str, typer.Option("--history", help="What a chain step is given: full (the trajectory) or last (its parent).")
+]
+ConcurrencyOption = Annotated[int, typer.Option("--concurrency", help="Calls in flight at once.")]
+PriceOption = Annotated[
+    str | None, typer.Option("--price", metavar="IN,OUT", help="Money per million tokens in and out.")
+]
+QuietFlag = Annotated[bool, typer.Option("--quiet", help="Show no progress line.")]
+
+
+@app.command(epilog="Examples: dodiag check my_task/ · dodiag check my_task/task.yaml --json · dodiag check maze")
+def check(
+    path: Annotated[str, typer.Argument(help="A task graph file, a task pack, or a shipped task.")],
+    as_json: JsonFlag = False,
+) -> None:
+    """Check a task graph file or a whole task pack, and report every problem at once.
+
+    Problems go to standard error with file, line, unit and cure; with --json, standard output is a list of
+    {file, line, where, problem, cure}. Exit code 0 or 2.
+    """
+    from dodiag.problems import InvalidInput
+    from dodiag.scm.files import load_task
+    from dodiag.scm.pack import load_pack
+
+    try:
+        if Path(path).is_dir():
+            pack = load_pack(path)
+            task, extent = pack.task, f", {pack.instance_count:,} instances, {pack.question_count:,} questions"
+        else:
+            task, extent = load_task(path), ""
+    except InvalidInput as error:
+        if as_json:
+            print_json([problem.to_dict() for problem in error.problems])
+        for problem in error.problems:
+            typer.echo(str(problem), err=True)
+        count = len(error.problems)
+        typer.echo(f"{count} problem{'s' if count > 1 else ''}", err=True)
+        raise typer.Exit(EXIT_INPUT) from None
+    if as_json:
+        print_json([])
+    else:
+        typer.echo(f"{task}: no problems{extent}")
+
+
+@app.command(epilog="Examples: dodiag plan dice_sum · dodiag plan my_task/ --quick · dodiag plan maze --json")
+def plan(
+    path: Annotated[str, typer.Argument(help="A task pack, a task graph file, or a shipped task.")],
+    contrast: ContrastOption = None,
+    state: StateOption = None,
+    quick: QuickFlag = False,
+    target_only: TargetFlag = False,
+    factorial: FactorialFlag = False,
+    context: ContextOption = None,
+    unit: UnitOption = None,
+    instance: InstanceOption = None,
+    limit: LimitOption = None,
+    draws: DrawsOption = 1,
+    history: HistoryOption = "full",
+    instances: Annotated[
+        int | None, typer.Option("--instances", help="Instances to assume for a task graph without any.")
+    ] = None,
+    concurrency: ConcurrencyOption = 16,
+    price: PriceOption = None,
+    output_tokens: Annotated[int, typer.Option("--output-tokens", help="Tokens of one reply, assumed.")] = 100,
+    latency: Annotated[float, typer.Option("--latency", help="Seconds of one call, assumed.")] = 2.0,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show what a run would ask, and its price, before any call is made."""
+    from dodiag.interventions.plan import make_plan
+    from dodiag.interventions.price import Assumptions
+    from dodiag.interventions.price import price as price_of
+    from dodiag.scm.files import load_task
+    from dodiag.scm.pack import load_pack
+
+    subject = load_pack(path) if (Path(path) / "instances.jsonl").is_file() else load_task(path)
+    chosen = make_plan(
+        subject,
+        contrasts=contrast,
+        states=parsed_states(state),
+        quick=quick,
+        target_only=target_only or None,
+        factorial=factorial,
+        contexts=context or (),
+        units=unit,
+        instances=instance,
+        limit=limit,
+        draws=draws,
+        history=history,  # type: ignore[arg-type]
+    )
+    prices = parsed_price(price)
+    cost = price_of(chosen, Assumptions(output_tokens, latency, concurrency, *prices, instances))
+    if as_json:
+        print_json(
+            {
+                "task": chosen.task.name,
+                "target": chosen.task.target,
+                "nominal_per_instance": chosen.nominal_per_instance,
+                "distinct_per_instance": chosen.distinct_per_instance,
+                "configurations": [c.text for c in chosen.configurations(chosen.task.target)],
+                "calls": cost.calls,
+                "plan_hash": chosen.digest,
+                **{name: value for name, value in cost.to_dict().items() if name != "calls"},
+            }
+        )
+    else:
+        from dodiag.report.tables import plan_table
+
+        show(plan_table(chosen, cost))
+
+
+@app.command(
+    epilog="Examples: dodiag draw dice_sum | dot -Tsvg > dice.svg · dodiag draw maze --format mermaid"
+)
+def draw(
+    path: Annotated[str, typer.Argument(help="A task graph file, a task pack, or a shipped task.")],
+    form: Annotated[str, typer.Option("--format", help="dot, mermaid, graphml, yaml or json.")] = "dot",
+    steps: Annotated[int | None, typer.Option("--steps", help="Unfold Markov chains over this many steps.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Write to this file instead of standard output.")] = None,
+) -> None:
+    """Write a task graph as DOT, Mermaid or GraphML, or convert it between YAML and JSON."""
+    from dodiag.problems import UsageError
+    from dodiag.scm.files import FORMATS, load_task, write_task
+
+    if form not in FORMATS:
+        raise UsageError(f"format '{form}' is unknown", f"Use one of {', '.join(FORMATS)}.")
+    text = write_task(load_task(path), form, steps)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        write_text(out, text)
+        typer.echo(f"wrote {out}")
+
+
+@app.command(epilog="Example: dodiag generate dice_sum --instances 130 --seed 1 --out packs/dice")
+def generate(
+    task: Annotated[str, typer.Argument(help="A task that has a generator, such as dice_sum.")],
+    out: Annotated[Path, typer.Option("--out", help="The folder to write; it must not exist or be empty.")],
+    instances: Annotated[int | None, typer.Option("--instances", help="Default: the paper's number.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same pack.")] = 0,
+    quiet: QuietFlag = False,
+) -> None:
+    """Generate a fresh task pack whose truth is known by construction."""
+    from dodiag.api import generate as generate_pack
+
+    live = sys.stderr.isatty() and not quiet
+
+    def progress(count: int) -> None:
+        if live:
+            typer.echo(f"\r\033[K{count} instances", err=True, nl=False)
+
+    try:
+        pack = generate_pack(task, out, instances=instances, seed=seed, progress=progress)
+    finally:
+        if live:
+            typer.echo("", err=True)
+    typer.echo(f"wrote {out}: {pack.instance_count:,} instances, {pack.question_count:,} questions")
+
+
+@app.command(
+    epilog="Examples: dodiag run dice_sum --model sim:default --out runs/first · "
+    "dodiag run packs/dice --model openai/my-model --base-url http://127.0.0.1:8000/v1 --out runs/local · "
+    "dodiag run packs/dice --model litellm:anthropic/claude-sonnet-4-5 --quick --out runs/claude"
+)
+def run(
+    pack: Annotated[str, typer.Argument(help="A task pack, or the name of a shipped sample such as dice_sum.")],
+    model: Annotated[
+        str,
+        typer.Option("--model", help="sim:PRESET, openai/NAME, litellm:PROVIDER/NAME or replay:DIR."),
+    ] = "sim:default",
+    out: Annotated[Path | None, typer.Option("--out", help="The run directory. Default: runs/TASK-MODEL.")] = None,
+    base_url: Annotated[
+        str | None, typer.Option("--base-url", help="Server of openai/ and litellm: models, up to /v1.")
+    ] = None,
+    contrast: ContrastOption = None,
+    state: StateOption = None,
+    quick: QuickFlag = False,
+    target_only: TargetFlag = False,
+    factorial: FactorialFlag = False,
+    context: ContextOption = None,
+    unit: UnitOption = None,
+    instance: InstanceOption = None,
+    limit: LimitOption = None,
+    draws: DrawsOption = 1,
+    history: HistoryOption = "full",
+    concurrency: ConcurrencyOption = 16,
+    max_retries: Annotated[int, typer.Option("--max-retries", help="Retries of a transient failure.")] = 4,
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds that one request may take.")] = 300.0,
+    temperature: Annotated[float | None, typer.Option("--temperature", help="Default: the server's.")] = None,
+    max_tokens: Annotated[int | None, typer.Option("--max-tokens", help="Default: the server's.")] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option("--param", metavar="NAME=VALUE", help="A further sampling parameter; VALUE is JSON or text."),
+    ] = None,
+    no_media: Annotated[
+        bool, typer.Option("--no-media", help="Send the text alone: for text models, and as a blind control.")
+    ] = False,
+    key_variable: Annotated[
+        str, typer.Option("--api-key-env", help="Environment variable with the API key of openai/ models.")
+    ] = "OPENAI_API_KEY",
+    price: PriceOption = None,
+    quiet: QuietFlag = False,
+) -> None:
+    """Run a task pack against a model, and print its scores.
+
+    Every reply is on disk before the next one is counted. Ctrl-C stops in order; the same command, or dodiag resume,
+    goes on where the run stopped and pays for no call twice.
+    """
+    from dodiag.api import open_pack
+    from dodiag.api import run as run_pack
+
+    opened = open_pack(pack)
+    folder = out or Path("runs") / f"{opened.task.name}-{''.join(c if c.isalnum() else '-' for c in model)}"
+    prices = parsed_price(price)
+    announce(f"{opened.task.title}: {opened.instance_count:,} instances, model {model}, writing {folder}", quiet)
+    summary = run_pack(
+        opened,
+        model,
+        folder,
+        contrasts=contrast,
+        states=parsed_states(state),
+        quick=quick,
+        target_only=target_only or None,
+        factorial=factorial,
+        contexts=context or (),
+        units=unit,
+        instances=instance,
+        limit=limit,
+        draws=draws,
+        history=history,  # type: ignore[arg-type]
+        base_url=base_url,
+        parameters=parsed_parameters(param, temperature, max_tokens),
+        with_media=not no_media,
+        timeout=timeout,
+        key_variable=key_variable,
+        concurrency=concurrency,
+        max_retries=max_retries,
+        input_price=prices[0],
+        output_price=prices[1],
+        quiet=quiet,
+    )
+    finish(folder, summary)
+
+
+@app.command(epilog="Example: dodiag resume runs/local --concurrency 4")
+def resume(
+    run_dir: Annotated[Path, typer.Argument(help="The run directory of an interrupted run.")],
+    pack: Annotated[Path | None, typer.Option("--pack", help="Where the task pack is now, if it has moved.")] = None,
+    concurrency: Annotated[int | None, typer.Option("--concurrency", help="Calls in flight at once.")] = None,
+    max_retries: Annotated[int | None, typer.Option("--max-retries", help="Retries of a transient failure.")] = None,
+    quiet: QuietFlag = False,
+) -> None:
+    """Continue an interrupted run: only calls without an answer are sent."""
+    from dodiag.api import resume as resume_run
+
+    summary = resume_run(run_dir, pack=pack, concurrency=concurrency, max_retries=max_retries, quiet=quiet)
+    finish(run_dir, summary)
+
+
+@app.command(epilog="Examples: dodiag scores runs/first · dodiag scores table.csv --task my_task/task.yaml --json")
+def scores(
+    source: Annotated[Path, typer.Argument(help="A run directory, or an outcome table (Parquet or CSV).")],
+    task: Annotated[
+        str | None, typer.Option("--task", help="Task graph of an outcome table; default a shipped task of its name.")
+    ] = None,
+    contrast: ContrastOption = None,
+    min_denominator: Annotated[
+        float, typer.Option("--min-denominator", help="N and S with a smaller denominator are 0 (the paper's rule).")
+    ] = 0.10,
+    as_json: JsonFlag = False,
+) -> None:
+    """Print NC, IC, RC, N, S and the intervals of PN, PS, PNS from a run or an outcome table."""
+    from dodiag.bounds.scores import Scores
+    from dodiag.runners.outcomes import read_outcomes
+
+    table = read_outcomes(source)
+    rows: list[Any] = []
+    for graph in tasks_of(source, table, task):
+        found = scores_of(table, graph, contrast, min_denominator)
+        rows += [*found[0], *found[1]]
+        if not as_json:
+            show_report(table, graph, *found)
+    if as_json:
+        print_json([score.to_dict() for score in Scores(rows)])
+
+
+def tasks_of(source: Path, table: Any, task: str | None) -> list[TaskGraph]:
+    """Return the task graphs that an outcome table speaks of."""
+    from dodiag.runners.session import task_of_run
+    from dodiag.scm.files import load_task
+
+    if task is not None:
+        return [load_task(task)]
+    if source.is_dir():
+        return [task_of_run(source)]
+    return [load_task(str(name)) for name in dict.fromkeys(table["task"])]
+
+
+def scores_of(table: Any, task: TaskGraph, contrast: list[str] | None, min_denominator: float) -> tuple[Any, Any]:
+    """Return capabilities and contributions of a task."""
+    from dodiag.bounds.scores import capabilities, contributions
+
+    return capabilities(table, task), contributions(table, task, contrast, min_denominator=min_denominator)
+
+
+def show_report(table: Any, task: TaskGraph, capability: Any, contribution: Any) -> None:
+    """Print the report of one task."""
+    from dodiag.report.tables import report
+
+    show(report(table, task, capability, contribution))
+
+
+def finish(folder: Path, summary: RunSummary) -> None:
+    """Print what a run came to, write its tables, and end with the exit code that says so."""
+    from dodiag.bounds.scores import Scores
+    from dodiag.runners.outcomes import outcomes
+    from dodiag.runners.session import task_of_run
+
+    table, task = outcomes(folder), task_of_run(folder)
+    if len(table):
+        found = scores_of(table, task, None, 0.10)
+        show_report(table, task, *found)
+        table.to_parquet(folder / "outcomes.parquet", index=False)
+        Scores((*found[0], *found[1])).to_frame().to_csv(folder / "scores.csv", index=False)
+    spent = "" if summary.money is None else f", {summary.money:.4f} spent"
+    typer.echo(
+        f"{summary.answered:,} calls answered in {summary.seconds:.1f} s, {summary.reused:,} from before,"
+        f" {summary.failed:,} failed, {summary.planned:,} planned{spent}"
+    )
+    typer.echo(f"written: {folder / 'ledger.sqlite'} (every reply), outcomes.parquet, scores.csv")
+    if summary.complete:
+        return
+    why = f"stopped: {summary.stopped}" if summary.stopped else f"{summary.failed:,} calls came to no reply"
+    typer.echo(f"{why}. Continue with: dodiag resume {folder}", err=True)
+    raise typer.Exit(EXIT_INTERRUPTED if summary.interrupted else EXIT_INCOMPLETE)
+
+
+def parsed_states(states: list[str] | None) -> list[Any] | None:
+    """Return states from their letters."""
+    from dodiag.vocabulary import parse_state
+
+    return None if states is None else [parse_state(state) for state in states]
+
+
+def parsed_price(price: str | None) -> tuple[float | None, float | None]:
+    """Return the two prices of ``IN,OUT``."""
+    from dodiag.problems import UsageError
+
+    if price is None:
+        return None, None
+    parts = price.split(",")
+    try:
+        values = [float(part) for part in parts]
+    except ValueError:
+        values = []
+    if len(values) != 2 or not all(0 <= value < 1e9 for value in values):
+        raise UsageError(f"--price '{price}' is not two prices", "Write IN,OUT, such as 1.25,10.")
+    return values[0], values[1]
+
+
+def parsed_parameters(pairs: list[str] | None, temperature: float | None, max_tokens: int | None) -> dict[str, Any]:
+    """Return the sampling parameters of the command line."""
+    from dodiag.problems import UsageError
+
+    found: dict[str, Any] = {"temperature": temperature, "max_tokens": max_tokens}
+    parameters = {name: value for name, value in found.items() if value is not None}
+    for pair in pairs or ():
+        name, equals, text = pair.partition("=")
+        if not equals or not name.strip():
+            raise UsageError(f"--param '{pair}' has no value", "Write NAME=VALUE.")
+        try:
+            parameters[name.strip()] = json.loads(text)
+        except ValueError:
+            parameters[name.strip()] = text
+    return parameters
+
+
+def console() -> Console:
+    """Return a console for standard output, wide enough for the tables when nobody is looking."""
+    from rich.console import Console
+
+    return Console() if sys.stdout.isatty() else Console(width=118)
+
+
+def show(content: RenderableType) -> None:
+    """Print something rich."""
+    console().print(content, highlight=False)
+
+
+def announce(line: str, quiet: bool) -> None:
+    """Say on standard error what is about to happen."""
+    if not quiet:
+        typer.echo(line, err=True)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON."""
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file."""
+    from dodiag.problems import UsageError
+
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}", "Choose another place.") from None
+
+
+def version_wanted(wanted: bool) -> None:
+    """Print the version and end."""
+    if wanted:
+        from dodiag import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=version_wanted, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options before the command."""
+
+
+def main() -> None:
+    """Run the command line; a user's mistake ends with a message and a code, never with a traceback."""
+    from dodiag.problems import DodiagError
+
+    try:
+        app()
+    except DodiagError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(EXIT_INPUT)
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(EXIT_OK)
+
+
+if __name__ == "__main__":
+    main()

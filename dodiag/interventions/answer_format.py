@@ -1,0 +1,28 @@
+"""The sentence of a prompt that says in which form to answer, for each declared type."""
+
+from __future__ import annotations
+
+from dodiag.scm.answers import AnswerSpec, AnswerType
+
+
+def format_instruction(spec: AnswerSpec) -> str:
+    """Return the output-format instruction of an answer type.
+
+    Examples
+    --------
+    >>> format_instruction(AnswerSpec(type="integer"))
+    'Answer with one whole number only.'
+    """
+    match spec.type:
+        case AnswerType.CHOICE:
+            return "Answer with the letter of one option only."
+        case AnswerType.INTEGER:
+            return "Answer with one whole number only."
+        case AnswerType.NUMBER:
+            return "Answer with one number only."
+        case AnswerType.INTEGER_LIST:
+            return "Answer with whole numbers in order, separated by commas, and nothing else."
+        case AnswerType.LETTER_LIST:
+            return "Answer with the letters in order, separated by commas, and nothing else."
+        case AnswerType.TEXT:
+            return "Answer with a short phrase only."

@@ -1,0 +1,184 @@
+"""What a plan costs, before it runs: calls, tokens, money where a price is known, time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+
+from dodiag.interventions.injection import prerequisites_of
+from dodiag.interventions.plan import Plan
+from dodiag.interventions.prompts import INTRODUCTION, ask, entry
+from dodiag.scm.pack import Instance, Pack, Question, spec_of
+from dodiag.vocabulary import Configuration, State
+
+CHARACTERS_PER_TOKEN = 4.0
+PIXELS_PER_TOKEN = 750.0
+VIDEO_TOKENS = 5_000
+BLOCK_CHARACTERS = len(INTRODUCTION) + 40
+
+
+@dataclass(frozen=True, slots=True)
+class Assumptions:
+    """What an estimate rests on, besides the plan; all of it is printed with the estimate.
+
+    Attributes
+    ----------
+    output_tokens : int
+        Tokens of one reply; a thinking model writes thousands.
+    latency : float
+        Seconds of one call.
+    concurrency : int
+        Calls in flight at once.
+    input_price, output_price : float or None
+        Money per million tokens; None where it is not known.
+    instances : int or None
+        Number of instances of a task graph without a pack; None takes the published number.
+    with_media : bool
+        Whether pictures and videos are sent.
+    """
+
+    output_tokens: int = 100
+    latency: float = 2.0
+    concurrency: int = 16
+    input_price: float | None = None
+    output_price: float | None = None
+    instances: int | None = None
+    with_media: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """An estimate of a plan's cost.
+
+    Attributes
+    ----------
+    instances, calls : int
+    calls_per_unit : mapping of str to int
+    input_tokens, output_tokens : int or None
+        Estimates: 4 characters a token, 750 pixels a token, 5,000 tokens a video. None where there are no questions
+        to measure.
+    money : float or None
+        In the currency of the prices; None where none is known.
+    seconds : float
+        calls × latency / concurrency.
+    assumed : bool
+        True where the instances are assumed, because the plan is of a task graph alone.
+    assumptions : Assumptions
+    """
+
+    instances: int
+    calls: int
+    calls_per_unit: Mapping[str, int]
+    input_tokens: int | None
+    output_tokens: int | None
+    money: float | None
+    seconds: float
+    assumed: bool
+    assumptions: Assumptions
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the estimate as JSON values."""
+        return asdict(self)
+
+
+def price(plan: Plan, assumptions: Assumptions | None = None) -> Price:
+    """Estimate what a plan costs.
+
+    A plan of a pack is measured question by question; nothing is assembled or kept. A plan of a task graph alone is
+    counted from the published numbers of questions where the graph has them, else from one question per unit and
+    instance, and says so.
+    """
+    given = assumptions or Assumptions()
+    if plan.pack is None:
+        return _price_of_graph(plan, given)
+    calls: Counter[str] = Counter(dict.fromkeys(plan.asked_units, 0))
+    tokens = 0.0
+    instances = 0
+    for instance in plan.selected():
+        instances += 1
+        media = _media_tokens(plan.pack, instance) if given.with_media else 0.0
+        for question, count, characters in _measured(plan, instance):
+            calls[question.unit] += count
+            tokens += characters / CHARACTERS_PER_TOKEN + count * media
+    return _price(instances, dict(calls), round(tokens), given, assumed=False)
+
+
+def _price_of_graph(plan: Plan, given: Assumptions) -> Price:
+    published = plan.task.published
+    known = int(published.get("instances") or 1)
+    instances = known if given.instances is None else given.instances
+    questions = published.get("questions", {})
+    calls = {}
+    for unit in plan.asked_units:
+        asked = round(int(questions.get(unit, known)) * instances / known)
+        calls[unit] = asked * len(plan.configurations(unit)) * plan.design.draws
+    return _price(instances, calls, None, given, assumed=True)
+
+
+def _price(
+    instances: int, calls: Mapping[str, int], input_tokens: int | None, given: Assumptions, assumed: bool
+) -> Price:
+    total = sum(calls.values())
+    output_tokens = total * given.output_tokens
+    money = None
+    if input_tokens is not None and given.input_price is not None and given.output_price is not None:
+        money = (input_tokens * given.input_price + output_tokens * given.output_price) / 1e6
+    return Price(
+        instances=instances,
+        calls=total,
+        calls_per_unit=calls,
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        money=money,
+        seconds=total * given.latency / max(given.concurrency, 1),
+        assumed=assumed,
+        assumptions=given,
+    )
+
+
+def _measured(plan: Plan, instance: Instance) -> Iterator[tuple[Question, int, float]]:
+    """Yield each asked question with its number of calls and the characters of all its prompts."""
+    draws = plan.design.draws
+    lengths: dict[str, int] = {}
+    for unit in plan.asked_units:
+        for question in instance.by_unit.get(unit, ()):
+            prerequisites = prerequisites_of(plan.task, instance, question, plan.design.history)
+            absent = frozenset(p.unit for p in prerequisites if not p.questions)
+            configurations = plan.configurations(unit, question.step, absent)
+            characters = float(len(configurations) * len(ask(question, spec_of(plan.task, question))))
+            characters += BLOCK_CHARACTERS * _injecting(configurations)
+            for index, prerequisite in enumerate(prerequisites):
+                size = 0
+                for injected in prerequisite.questions:
+                    if injected.id not in lengths:
+                        lengths[injected.id] = len(entry(plan.task, instance, injected, State.CORRECT)) + 2
+                    size += lengths[injected.id]
+                characters += size * _active(configurations, index)
+            yield question, len(configurations) * draws, characters * draws
+
+
+def _active(configurations: tuple[Configuration, ...], index: int) -> int:
+    return sum(1 for c in configurations if c.items and c.items[index][1] is not State.NATURAL)
+
+
+def _injecting(configurations: tuple[Configuration, ...]) -> int:
+    return sum(1 for c in configurations if any(state is not State.NATURAL for state in c.states))
+
+
+def _media_tokens(pack: Pack, instance: Instance) -> float:
+    total = 0.0
+    for name in instance.media:
+        size = _picture_size(pack, name)
+        total += VIDEO_TOKENS if size is None else size[0] * size[1] / PIXELS_PER_TOKEN
+    return total
+
+
+def _picture_size(pack: Pack, name: str) -> tuple[int, int] | None:
+    from PIL import Image
+
+    try:
+        with Image.open(pack.medium(name)) as picture:
+            return picture.size
+    except (OSError, Image.DecompressionBombError):
+        return None

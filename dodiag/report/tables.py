@@ -1,0 +1,219 @@
+"""Terminal tables of a run: what was answered, what the model can do, what its success hangs on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from dodiag.bounds.scores import Score, Scores
+from dodiag.scm.graph import TaskGraph
+from dodiag.vocabulary import Contrast, Outcome
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dodiag.interventions.plan import Plan
+    from dodiag.interventions.price import Price
+
+MEANING = {
+    Outcome.VALUE: "an answer",
+    Outcome.NONE: "no answer in it",
+    Outcome.INVALID: "an answer that is not allowed",
+    Outcome.REFUSED: "a refusal",
+    Outcome.TRUNCATED: "cut off before an answer",
+    Outcome.UNSCORED: "waiting for a judge (missing)",
+    Outcome.ERROR: "no reply (missing)",
+}
+
+
+def report(outcomes: pd.DataFrame, task: TaskGraph, capabilities: Scores, contributions: Scores) -> RenderableType:
+    """Return the whole terminal report of one task, model by model."""
+    parts: list[RenderableType] = []
+    for model in dict.fromkeys(outcomes.loc[outcomes["task"] == task.name, "model"]):
+        rows = outcomes[(outcomes["model"] == model) & (outcomes["task"] == task.name)]
+        of_model = contributions.where(model=model)
+        parts.append(Text(f"{task.title} · {model}", style="bold"))
+        parts.append(outcome_line(rows))
+        parts.append(capability_table(capabilities.where(model=model), task))
+        if of_model.where(metric="N"):
+            parts.append(contribution_table(of_model, task))
+            parts += [Text(line) for line in reading_help(of_model, task)]
+        if of_model.where(metric="NS"):
+            parts.append(chain_table(of_model, task))
+        parts.append(Text(""))
+    return Group(*parts)
+
+
+def outcome_line(rows: pd.DataFrame) -> Text:
+    """Return one line that counts what the replies came to."""
+    counts = rows["outcome"].value_counts()
+    parts = [f"{counts[o.value]:,} {MEANING[o]}" for o in Outcome if o.value in counts]
+    return Text(f"{len(rows):,} calls: {', '.join(parts)}")
+
+
+def capability_table(scores: Scores, task: TaskGraph) -> Table:
+    """Return NC, IC, RC of every unit with 95 % limits."""
+    table = Table(title="Where it fails: capability of each unit", title_justify="left", title_style="italic")
+    table.add_column("unit")
+    table.add_column("category")
+    for state, name in (("NC", "nothing injected"), ("IC", "all correct"), ("RC", "all incorrect")):
+        table.add_column(f"{state}\n{name}", justify="right")
+    table.add_column("n", justify="right")
+    table.add_column("missing", justify="right")
+    for unit_id, unit in task.units.items():
+        of_unit = scores.where(unit=unit_id, step=None)
+        if not of_unit:
+            continue
+        found = {score.metric: score for score in of_unit}
+        numbers = " / ".join(str(score.n) for score in of_unit if score.metric in ("NC", "IC", "RC"))
+        missing = sum(score.missing for score in of_unit)
+        label = f"[bold]{unit_id}[/bold] {escape(unit.title)}" + (" (target)" if unit_id == task.target else "")
+        cells = [with_limits(found.get(metric)) for metric in ("NC", "IC", "RC")]
+        table.add_row(label, escape(unit.category), *cells, numbers, str(missing))
+    return table
+
+
+def contribution_table(scores: Scores, task: TaskGraph) -> Table:
+    """Return N and S of every prerequisite and contrast, each beside the interval that its probability lies in."""
+    table = Table(title=f"Why: what the success of {task.target} hangs on", title_justify="left", title_style="italic")
+    table.add_column("contrast")
+    table.add_column("prerequisite")
+    table.add_column("N", justify="right")
+    table.add_column("PN within", justify="right")
+    table.add_column("S", justify="right")
+    table.add_column("PS within", justify="right")
+    table.add_column("n", justify="right")
+    contrasts = tuple(dict.fromkeys(score.contrast for score in scores.where(metric="N")))
+    for contrast in contrasts:
+        assert contrast is not None
+        of_contrast = scores.where(contrast=contrast)
+        for index, prerequisite in enumerate(task.prerequisites(task.target)):
+            found = {score.metric: score for score in of_contrast.where(prerequisite=prerequisite)}
+            if "N" not in found:
+                continue
+            n, s = found["N"], found["S"]
+            numbers = str(n.n) if n.n == s.n else f"{n.n} / {s.n}"
+            table.add_row(
+                Contrast.parse(contrast).symbol if index == 0 else "",
+                f"[bold]{prerequisite}[/bold] {escape(task.units[prerequisite].title)}",
+                with_flag(n),
+                interval(found.get("PN")),
+                with_flag(s),
+                interval(found.get("PS")),
+                numbers,
+            )
+        table.add_section()
+    return table
+
+
+def chain_table(scores: Scores, task: TaskGraph) -> Table:
+    """Return NS by step of every chain unit."""
+    table = Table(title="Along the chain: NS by step", title_justify="left", title_style="italic")
+    contrasts = tuple(dict.fromkeys(score.contrast for score in scores.where(metric="NS")))
+    table.add_column("unit")
+    table.add_column("step", justify="right")
+    for contrast in contrasts:
+        assert contrast is not None
+        table.add_column(f"NS{Contrast.parse(contrast).symbol}", justify="right")
+    table.add_column("n", justify="right")
+    for unit in task.units:
+        of_unit = scores.where(unit=unit, metric="NS")
+        for step in dict.fromkeys(score.step for score in of_unit):
+            found = {score.contrast: score for score in of_unit.where(step=step)}
+            cells = [with_flag(found.get(contrast)) for contrast in contrasts]
+            table.add_row(unit, str(step), *cells, str(max(score.n for score in found.values())))
+    return table
+
+
+def reading_help(scores: Scores, task: TaskGraph) -> Iterator[str]:
+    """Yield the sentences under the contribution table that say how to read it."""
+    repairs = [score for score in scores.where(metric="S", contrast="1,n") if score.value is not None]
+    if repairs:
+        best = max(repairs, key=lambda score: score.value or 0.0)
+        upper = next((s.upper for s in scores.where(metric="PS", contrast="1,n", prerequisite=best.prerequisite)), None)
+        if best.value:
+            title = task.units[str(best.prerequisite)].title
+            at_most = "" if upper is None else f" and at most {upper:.0%}"
+            yield (
+                f"Supplying {best.prerequisite} ({title}) alone repairs at least {best.value:.0%}{at_most} of the"
+                f" failures of {task.target} in these {best.n} questions: the highest S(1, ∅) here."
+            )
+        else:
+            yield f"No single prerequisite, supplied alone, raises the success of {task.target} in these questions."
+    if any(score.suppressed for score in scores):
+        yield "* set to 0 because its denominator is below the least allowed one (0.10 in the paper)."
+    yield (
+        "N and S are lower bounds of the probabilities of necessity and sufficiency; 'within' gives both ends at the"
+        " observed rates. Limits of NC, IC, RC are 95 %, with the instance as the unit of sampling."
+    )
+
+
+def with_limits(score: Score | None) -> str:
+    """Return ``0.62 [0.53, 0.70]``, or why there is none."""
+    if score is None:
+        return "–"
+    if score.value is None:
+        return "no data"
+    limits = "" if score.lower is None or score.upper is None else f" [{score.lower:.2f}, {score.upper:.2f}]"
+    return escape(f"{score.value:.2f}{limits}")
+
+
+def with_flag(score: Score | None) -> str:
+    """Return a score, with a star where its denominator suppressed it."""
+    if score is None:
+        return "–"
+    if score.value is None:
+        return "no data"
+    return f"{score.value:.2f}{'*' if score.suppressed else ''}"
+
+
+def interval(score: Score | None) -> str:
+    """Return ``[0.31, 0.85]``, or that it is undefined."""
+    if score is None or score.lower is None or score.upper is None:
+        return "undefined"
+    return escape(f"[{score.lower:.2f}, {score.upper:.2f}]")
+
+
+def plan_table(plan: Plan, cost: Price) -> RenderableType:
+    """Return what a plan asks and costs."""
+    table = Table(title=f"Plan of {plan.task.title} ({plan.task.name})", title_justify="left", title_style="italic")
+    table.add_column("unit")
+    table.add_column("prerequisites")
+    table.add_column("configurations\nper question", justify="right")
+    table.add_column("calls", justify="right")
+    for unit in plan.asked_units:
+        prerequisites = ", ".join(plan.task.prerequisites(unit)) or "none"
+        label = f"[bold]{unit}[/bold] {escape(plan.task.units[unit].title)}"
+        count = len(plan.configurations(unit))
+        table.add_row(label, prerequisites, str(count), f"{cost.calls_per_unit[unit]:,}")
+    return Group(table, *[Text(line) for line in _plan_lines(plan, cost)])
+
+
+def _plan_lines(plan: Plan, cost: Price) -> Iterator[str]:
+    from dodiag.runners.progress import duration
+
+    nominal, distinct = plan.nominal_per_instance, plan.distinct_per_instance
+    same = "" if nominal == distinct else f" (the paper's count is {nominal}; some coincide)"
+    yield f"{plan.task.target} is asked under {distinct} distinct configurations per question{same}."
+    source = "assumed, since a task graph has none" if cost.assumed else "of the pack"
+    yield f"{cost.calls:,} calls on {cost.instances:,} instances ({source})."
+    given = cost.assumptions
+    if cost.input_tokens is not None:
+        yield (
+            f"About {cost.input_tokens:,} tokens in and {cost.output_tokens:,} out ({given.output_tokens} a reply"
+            " assumed)."
+        )
+    if cost.money is not None:
+        yield f"About {cost.money:,.2f} at {given.input_price:g} and {given.output_price:g} per million tokens."
+    else:
+        yield "No price is known; name one with --price IN,OUT (per million tokens)."
+    yield (
+        f"About {duration(cost.seconds)} at {given.concurrency} calls in flight and {given.latency:g} s a call"
+        " (assumed)."
+    )
+    yield f"plan {plan.digest[:16]}"

@@ -1,0 +1,1 @@
+"""Ways to reach a model, each behind the protocol of ``dodiag.runners.protocol``."""

@@ -1,0 +1,56 @@
+"""A Python callable as a model: the shortest way to bring your own."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+
+from dodiag.problems import UsageError
+from dodiag.runners.protocol import Reply, Request
+
+Function = Callable[[Request], str | Reply | Awaitable[str | Reply | None] | None]
+
+
+class FunctionAdapter:
+    """Adapter around a function from a :class:`Request` to text or a :class:`Reply`.
+
+    Parameters
+    ----------
+    function : callable
+        Plain functions run in threads, so they may block; coroutine functions run in the loop. An exception it raises
+        ends the run; raise :class:`CallFailed` for a failure that may be retried.
+    name : str, optional
+        Name in outcome tables; default the function's own.
+    version : str
+        Part of the ledger's key: change it when the function changes.
+    sees_media : bool
+        False spares the pictures.
+    """
+
+    def __init__(
+        self, function: Function, name: str | None = None, *, version: str = "1", sees_media: bool = True
+    ) -> None:
+        if not callable(function):
+            raise UsageError("the model is neither a name nor a callable", "Give a model name such as sim:default.")
+        self._function = function
+        self.model = name or getattr(function, "__name__", type(function).__name__)
+        self.endpoint = f"python:{version}"
+        self.sees_media = sees_media
+
+    async def answer(self, request: Request) -> Reply:
+        """Return what the function returns, as a reply."""
+        if inspect.iscoroutinefunction(self._function):
+            result = await self._function(request)
+        else:
+            result = await asyncio.to_thread(self._function, request)
+            if inspect.isawaitable(result):
+                result = await result
+        if isinstance(result, Reply):
+            return result
+        if result is None or isinstance(result, str):
+            return Reply(result)
+        raise UsageError(f"the function returned {type(result).__name__}", "Return a text or a Reply.")
+
+    async def close(self) -> None:
+        """Nothing is held open."""

@@ -1,0 +1,379 @@
+"""The ledger: one SQLite file per run directory, append-only truth about every reply that was paid for.
+
+``replies`` holds each distinct request once, with the prompt that was sent and what came back. ``calls`` says which
+line of the plan each reply answers and what it was read as. ``failures`` are infrastructure errors: rows with a
+status, never answers. Replies are committed to disk by a writer thread, so a run that is killed repeats at most the
+calls in flight.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from dodiag.problems import DodiagError, UsageError
+from dodiag.runners.protocol import Finish, Reply, Usage
+
+LEDGER = "ledger.sqlite"
+LOCK = "lock.sqlite"
+SCHEMA_VERSION = 1
+
+_TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE replies (
+    key TEXT PRIMARY KEY, prompt_digest TEXT NOT NULL, draw INTEGER NOT NULL, prompt TEXT NOT NULL, media TEXT NOT NULL,
+    reply TEXT, reasoning TEXT, finish TEXT NOT NULL, provider_model TEXT,
+    input_tokens INTEGER, output_tokens INTEGER, cached_tokens INTEGER, reasoning_tokens INTEGER,
+    attempts INTEGER NOT NULL, seconds REAL NOT NULL, finished_at TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX replies_by_prompt ON replies (prompt_digest, draw);
+CREATE TABLE calls (
+    position INTEGER PRIMARY KEY, instance TEXT NOT NULL, unit TEXT NOT NULL, question TEXT NOT NULL, step INTEGER,
+    configuration TEXT NOT NULL, draw INTEGER NOT NULL, absent TEXT NOT NULL, key TEXT NOT NULL,
+    outcome TEXT NOT NULL, solved INTEGER, value TEXT, how TEXT NOT NULL, strict INTEGER NOT NULL, flags TEXT NOT NULL
+);
+CREATE TABLE failures (
+    id INTEGER PRIMARY KEY, position INTEGER NOT NULL, instance TEXT NOT NULL, unit TEXT NOT NULL,
+    question TEXT NOT NULL, step INTEGER, configuration TEXT NOT NULL, draw INTEGER NOT NULL, absent TEXT NOT NULL,
+    key TEXT NOT NULL, kind TEXT NOT NULL, message TEXT NOT NULL, attempts INTEGER NOT NULL, failed_at TEXT NOT NULL
+);
+CREATE INDEX failures_by_position ON failures (position);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyRow:
+    """One distinct request and its reply, in the order of the table's columns."""
+
+    key: str
+    prompt_digest: str
+    draw: int
+    prompt: str
+    media: str
+    reply: str | None
+    reasoning: str | None
+    finish: str
+    provider_model: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cached_tokens: int | None
+    reasoning_tokens: int | None
+    attempts: int
+    seconds: float
+    finished_at: str
+
+    def to_reply(self) -> Reply:
+        """Return the reply as the adapter gave it."""
+        usage = Usage(self.input_tokens, self.output_tokens, self.cached_tokens, self.reasoning_tokens)
+        return Reply(self.reply, Finish(self.finish), self.reasoning, usage, self.provider_model)
+
+
+@dataclass(frozen=True, slots=True)
+class CallRow:
+    """One answered line of the plan, in the order of the table's columns."""
+
+    position: int
+    instance: str
+    unit: str
+    question: str
+    step: int | None
+    configuration: str
+    draw: int
+    absent: str
+    key: str
+    outcome: str
+    solved: int | None
+    value: str | None
+    how: str
+    strict: int
+    flags: str
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRow:
+    """One line of the plan that came to no reply, in the order of the table's columns after its id."""
+
+    position: int
+    instance: str
+    unit: str
+    question: str
+    step: int | None
+    configuration: str
+    draw: int
+    absent: str
+    key: str
+    kind: str
+    message: str
+    attempts: int
+    failed_at: str
+
+
+Row = ReplyRow | CallRow | FailureRow
+_COLUMNS = {cls: tuple(field.name for field in fields(cls)) for cls in (ReplyRow, CallRow, FailureRow)}
+_INSERT = {
+    cls: f"INSERT OR IGNORE INTO {table} ({', '.join(_COLUMNS[cls])}) VALUES ({', '.join('?' * len(_COLUMNS[cls]))})"
+    for cls, table in ((ReplyRow, "replies"), (CallRow, "calls"), (FailureRow, "failures"))
+}
+
+
+def _stored(value: Any) -> Any:
+    """Return a value as SQLite takes it: text with lone surrogates becomes bytes, and is read back equal."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return value.encode("utf-8", "surrogatepass")
+    return value
+
+
+def _loaded(value: Any) -> Any:
+    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
+
+
+def _values(row: Row) -> tuple[Any, ...]:
+    return tuple(_stored(getattr(row, name)) for name in _COLUMNS[type(row)])
+
+
+class Ledger:
+    """A run directory's ledger, open for reading and appending.
+
+    Parameters
+    ----------
+    folder : Path
+        The run directory; it has to hold a ledger (see :meth:`create`).
+
+    Raises
+    ------
+    UsageError
+        If there is no ledger, it is damaged, or a newer release wrote it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / LEDGER
+        if not self.path.is_file():
+            raise UsageError(f"{folder} is not a run directory (it has no {LEDGER})", "Name the folder given to --out.")
+        try:
+            self._reader = sqlite3.connect(self.path, check_same_thread=False)
+            version = self.meta("schema_version")
+        except sqlite3.DatabaseError as error:
+            raise UsageError(f"{self.path} cannot be read: {error}", "Restore it from a copy.") from None
+        if version != SCHEMA_VERSION:
+            raise UsageError(f"{self.path} has schema {version}", f"This release reads schema {SCHEMA_VERSION}.")
+
+    @classmethod
+    def create(cls, folder: Path, manifest: Mapping[str, Any]) -> Ledger:
+        """Make a run directory with an empty ledger and return it.
+
+        Raises
+        ------
+        UsageError
+            If the folder holds a ledger already, or cannot be written.
+        """
+        path = folder / LEDGER
+        if path.exists():
+            raise UsageError(f"{folder} already holds a run", f"Continue it with: dodiag resume {folder}")
+        draft = folder / f".{LEDGER}.new"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            draft.unlink(missing_ok=True)
+            connection = sqlite3.connect(draft)
+            connection.executescript(_TABLES)
+            meta = {"schema_version": SCHEMA_VERSION, "manifest": dict(manifest)}
+            rows = [(name, json.dumps(value)) for name, value in meta.items()]
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+            connection.commit()
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.close()
+            draft.rename(path)
+        except (OSError, sqlite3.Error) as error:
+            raise UsageError(f"{folder} cannot be written: {error}", "Choose another folder for --out.") from None
+        return cls(folder)
+
+    def meta(self, name: str) -> Any:
+        """Return one entry of the ledger's description, such as ``manifest``; None where there is none."""
+        row = self._reader.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return None if row is None else json.loads(row[0])
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What the run is: pack, plan, model, parameters, versions."""
+        return dict(self.meta("manifest"))
+
+    def write_meta(self, name: str, value: Any) -> None:
+        """Replace one entry of the ledger's description."""
+        with self._reader:
+            self._reader.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, json.dumps(value)))
+
+    def reply(self, key: str) -> ReplyRow | None:
+        """Return the stored reply of a request, if there is one."""
+        return self._one_reply("key = ?", (key,))
+
+    def reply_to_prompt(self, digest: str, draw: int) -> ReplyRow | None:
+        """Return the stored reply to a prompt, whatever model and parameters the key carries."""
+        return self._one_reply("prompt_digest = ? AND draw = ?", (digest, draw))
+
+    def _one_reply(self, where: str, values: tuple[Any, ...]) -> ReplyRow | None:
+        columns = ", ".join(_COLUMNS[ReplyRow])
+        row = self._reader.execute(f"SELECT {columns} FROM replies WHERE {where} LIMIT 1", values).fetchone()
+        return None if row is None else ReplyRow(*map(_loaded, row))
+
+    def answered_positions(self) -> Iterator[int]:
+        """Yield the positions of the plan that have an answer."""
+        for (position,) in self._reader.execute("SELECT position FROM calls"):
+            yield position
+
+    def calls(self) -> Iterator[CallRow]:
+        """Yield the answered calls in plan order."""
+        query = f"SELECT {', '.join(_COLUMNS[CallRow])} FROM calls ORDER BY position"
+        for row in self._reader.execute(query):
+            yield CallRow(*map(_loaded, row))
+
+    def open_failures(self) -> Iterator[FailureRow]:
+        """Yield, in plan order, the last failure of every call that has no answer."""
+        query = f"""
+            SELECT {", ".join(_COLUMNS[FailureRow])} FROM failures
+            WHERE id IN (SELECT max(id) FROM failures GROUP BY position)
+            AND position NOT IN (SELECT position FROM calls) ORDER BY position"""
+        for row in self._reader.execute(query):
+            yield FailureRow(*map(_loaded, row))
+
+    def usage(self) -> tuple[int, int, int]:
+        """Return the number of distinct replies and their input and output tokens, as far as reported."""
+        query = "SELECT count(*), coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0) FROM replies"
+        count, tokens_in, tokens_out = self._reader.execute(query).fetchone()
+        return count, tokens_in, tokens_out
+
+    def close(self) -> None:
+        """Close the reading connection."""
+        self._reader.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class RunLock:
+    """Holds a run directory for one process; released when the process ends, however it ends.
+
+    Raises
+    ------
+    UsageError
+        If another process is running in the directory.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._connection = sqlite3.connect(folder / LOCK, timeout=0, isolation_level=None)
+        try:
+            self._connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError:
+            self._connection.close()
+            raise UsageError(f"another process is running in {folder}", "Wait for it, or stop it.") from None
+
+    def release(self) -> None:
+        """Let other processes have the directory."""
+        self._connection.close()
+
+
+class LedgerWriter:
+    """Appends rows from a thread of its own: what is handed over together is committed together, and synced to disk.
+
+    Rows handed over are visible to :meth:`pending` until they are on disk, so a request that was just answered is
+    never sent again.
+    """
+
+    _STOP = object()
+
+    def __init__(self, path: Path, capacity: int = 4096) -> None:
+        self._path = path
+        self._queue: queue.Queue[Any] = queue.Queue(maxsize=capacity)
+        self._pending: dict[str, ReplyRow] = {}
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._work, name="ledger-writer", daemon=True)
+        self._thread.start()
+
+    def add(self, *rows: Row) -> None:
+        """Hand rows over for one commit.
+
+        Raises
+        ------
+        DodiagError
+            If an earlier commit failed, for instance on a full disk.
+        """
+        self._raise_error()
+        for row in rows:
+            if isinstance(row, ReplyRow):
+                self._pending[row.key] = row
+        self._queue.put(rows)
+
+    def pending(self, key: str) -> ReplyRow | None:
+        """Return a reply that was handed over and may not be on disk yet."""
+        return self._pending.get(key)
+
+    def close(self) -> None:
+        """Wait until everything is on disk.
+
+        Raises
+        ------
+        DodiagError
+            If a commit failed.
+        """
+        self._queue.put(self._STOP)
+        self._thread.join()
+        self._raise_error()
+
+    def _raise_error(self) -> None:
+        if self._error is not None:
+            message = f"the ledger {self._path} cannot be written: {self._error}"
+            raise DodiagError(message, "Free space or correct the permissions; every reply before this is kept.")
+
+    def _work(self) -> None:
+        try:
+            connection = sqlite3.connect(self._path, timeout=60)
+            connection.execute("PRAGMA synchronous=FULL")
+        except sqlite3.Error as error:
+            self._error = error
+            self._drain()
+            return
+        try:
+            stopped = False
+            while not stopped:
+                batch, stopped = self._batch()
+                with connection:
+                    for row in batch:
+                        connection.execute(_INSERT[type(row)], _values(row))
+                for row in batch:
+                    if isinstance(row, ReplyRow):
+                        self._pending.pop(row.key, None)
+        except sqlite3.Error as error:
+            self._error = error
+            self._drain()
+        finally:
+            connection.close()
+
+    def _batch(self) -> tuple[list[Row], bool]:
+        rows: list[Row] = []
+        item = self._queue.get()
+        while True:
+            if item is self._STOP:
+                return rows, True
+            rows.extend(item)
+            if len(rows) > 2000:
+                return rows, False
+            try:
+                item = self._queue.get_nowait()
+            except queue.Empty:
+                return rows, False
+
+    def _drain(self) -> None:
+        """Keep taking rows, so that nobody waits for a writer that is gone; they are lost, and the error says so."""
+        while self._queue.get() is not self._STOP:
+            pass

@@ -1,0 +1,181 @@
+"""Answer cues: the places where a reply says what its answer is.
+
+``Answer: B``, ``the final answer is B``, ``答案是B``, ``\\boxed{B}``, ``<answer>B</answer>``, ``B is correct``. The last
+cue that can be read wins; which ones can be read is for the answer type to say.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from dodiag.runners.reading.cleaning import BOXED, BOXED_END, TAG, TAG_END
+from dodiag.scm.answers import AnswerType
+
+CONTENT_LIMIT = 400
+"""Characters after a cue that are read."""
+
+
+class Cue(NamedTuple):
+    """One cue in cleaned text.
+
+    Attributes
+    ----------
+    start, end : int
+        Where the cue itself stands.
+    content : str
+        What it says: the rest of its line, or the next line where that is empty.
+    after : int
+        Where the content ends.
+    strong : bool
+        A label (``Answer:``), a box or a tag: what stands there is the answer, whatever it is. A weak cue
+        (``the answer is``) is prose that counts only where an answer follows at once.
+    how : str
+        ``cue``, ``boxed`` or ``tag``.
+    """
+
+    start: int
+    end: int
+    content: str
+    after: int
+    strong: bool
+    how: str
+
+
+_ANSWER = r"answers?|ans|réponse|respuesta|risposta|resposta|antwort|ответ|答案|答え|回答|정답"
+_NOUNS = {
+    AnswerType.CHOICE: "choice|option|selection",
+    AnswerType.INTEGER_LIST: "list|sequence|order|ordering",
+    AnswerType.LETTER_LIST: "sequence|order|ordering|ranking|arrangement",
+}
+_VERB = (
+    r"(?:is|was|be|are|(?:would|should|must|will|has\ to|have\ to)\ be|(?:seems|appears)\ to\ be|equals|becomes"
+    r"|ist|est|es|è|é)(?![A-Za-z])|是|为|は|은|는"
+)
+
+
+def _pattern(nouns: str | None) -> re.Pattern[str]:
+    label = f"(?:(?P<answer>{_ANSWER})|{nouns})" if nouns else f"(?P<answer>{_ANSWER})"
+    return re.compile(
+        rf"""(?<![A-Za-z]){label}
+            (?:\ (?:choice|option|letter|number|value)(?![A-Za-z]))?
+            (?:\ ?\([^()\n]{{0,40}}\))?
+            (?P<about>\ (?:to|for|of)\ [^.:\n]{{1,80}}?(?=\ is\ |:))?
+            (?:,?\ (?:therefore|thus|then|hence|here|so)(?![A-Za-z]),?)?
+            ["'*_`)\]]{{0,4}}+
+            (?:\ ?(?P<colon>[:=]|->)
+              |(?:,?\ |(?<=[^\x00-\x7f]))(?P<verb>{_VERB})(?:\ that(?![a-z]))?(?P<verb_colon>\ ?:)?
+              |(?P<heading>\n)
+              |\ (?:[-—]\ )?(?P<bare>(?=[("']?(?:[A-Z]|\d{{1,9}})[^A-Za-z0-9]{{0,3}}(?:\n|$))))
+        | [{BOXED}{TAG}]""",
+        re.IGNORECASE | re.VERBOSE,
+    )
+
+
+_DEFAULT_PATTERN = _pattern(None)
+_PATTERNS = {kind: _pattern(nouns) for kind, nouns in _NOUNS.items()}
+
+_LABEL_PLACE = re.compile(
+    r"""[\W_]*(?:(?:so|thus|therefore|hence|and|the|my|final|correct|best|short|right|overall|in|conclusion|is|model|"?final)
+        (?![A-Za-z])[\W_]*)*""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What may stand before a label in its sentence."""
+
+_NOT_MINE = re.compile(
+    r"""\b(?:if|whether|why|when|unless|suppos\w*|assum\w*|possible|potential|candidate|incorrect|wrong|other|another|previous
+        |earlier|injected|given|provided|suggested|example|what|which|not\ sure|sub-?question'?s?|no|any|each|every|one
+        |first|second|third|fourth|initial|start\w*|original)
+        (?:\ \w+){0,3}\W*$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_ABOUT_ANOTHER = re.compile(r"\b(?:previous|prerequisite|earlier|first|second|sub-?question|other)\b", re.IGNORECASE)
+_BEFORE = 60
+"""Characters before a cue that decide whether it is one."""
+
+_SENTENCE_BREAK = re.compile(r"[.!?;\n]")
+
+_REVERSED = re.compile(
+    r"""(?<![\w'-])\(?(?P<letter>[A-Z])\)?[.)]?\ (?:is|must\ be|would\ be|seems|seems\ to\ be|appears\ to\ be)\ 
+        (?:(?:clearly|definitely|therefore|thus|most\ likely|probably|the|my)\ ){0,3}
+        (?:correct|right|best|final|answer)\b(?!\ (?:of|side|hand|lane|turn))""",
+    re.VERBOSE,
+)
+_UNSURE_OF_LETTER = re.compile(r"\b(?:and|or|nor|if|whether|not|neither|either|that|why|both)\ (?:\w+\ )?\W{0,2}$", re.IGNORECASE)
+
+WITHDRAWAL = re.compile(
+    r"""\b(?:no,?\ wait|wait,?\ no|wait,?\ actually|scratch\ that|on\ second\ thoughts?|correction\ ?:
+        |i\ (?:was|am)\ (?:wrong|mistaken)|i\ made\ (?:a|an)\ (?:mistake|error)|let\ me\ correct)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Words that take back what was said before them."""
+
+
+def find_cues(text: str, kind: AnswerType) -> list[Cue]:
+    """Return the cues of cleaned text, in order.
+
+    Parameters
+    ----------
+    text : str
+        As ``dodiag.runners.reading.cleaning.plain`` leaves it.
+    kind : AnswerType
+        Types bring their own nouns: ``the order is`` is a cue for a list, ``option: B`` for a choice.
+    """
+    cues = [
+        cue for match in _PATTERNS.get(kind, _DEFAULT_PATTERN).finditer(text) if (cue := _cue(text, match)) is not None
+    ]
+    if kind is AnswerType.CHOICE:
+        cues += [
+            Cue(match.start(), match.end(), match["letter"], match.end(), False, "cue")
+            for match in _REVERSED.finditer(text)
+            if not _UNSURE_OF_LETTER.search(text, max(0, match.start() - 20), match.start())
+        ]
+        cues.sort()
+    return cues
+
+
+def _cue(text: str, match: re.Match[str]) -> Cue | None:
+    start, end = match.span()
+    marker = text[start]
+    if marker in (BOXED, TAG):
+        return _marked(text, start, marker)
+    before = text[max(0, start - _BEFORE) : start]
+    breaks = [found.end() for found in _SENTENCE_BREAK.finditer(before)]
+    before = before[breaks[-1] :] if breaks else before
+    if _NOT_MINE.search(before) or (match["about"] and _ABOUT_ANOTHER.search(match["about"])):
+        return None
+    labelled = bool(_LABEL_PLACE.fullmatch(before))
+    if match["heading"] and not labelled or match["bare"] is not None and not match["answer"]:
+        return None
+    content, after = _content(text, end - 1 if match["heading"] else end)
+    if not content:
+        return None
+    strong = labelled and bool(match["answer"]) and bool(match["colon"] or match["verb_colon"] or match["heading"])
+    if not strong and content.endswith("?"):
+        return None
+    return Cue(start, end, content, after, strong, "cue")
+
+
+def _marked(text: str, start: int, marker: str) -> Cue | None:
+    closing = BOXED_END if marker == BOXED else TAG_END
+    stop = text.find(closing, start, start + CONTENT_LIMIT)
+    if stop < 0:
+        stop = text.find("\n", start, start + CONTENT_LIMIT)
+    if stop < 0:
+        stop = min(len(text), start + CONTENT_LIMIT)
+    content = text[start + 1 : stop].strip()
+    if not content:
+        return None
+    return Cue(start, start + 1, content, stop, True, "boxed" if marker == BOXED else "tag")
+
+
+_CONTENT = re.compile(rf"\s*+([^\n]{{1,{CONTENT_LIMIT}}}+)")
+_NOTHING = re.compile(r"[^\w\n]*+\n")
+
+
+def _content(text: str, start: int) -> tuple[str, int]:
+    """Return the rest of the line, or the next line that is not empty, and where it ends."""
+    if blank := _NOTHING.match(text, start):
+        start = blank.end()
+    match = _CONTENT.match(text, start)
+    return (match[1].strip(), match.end()) if match else ("", start)

@@ -1,0 +1,213 @@
+"""The one place that turns a reply into an outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from dodiag.problems import UsageError
+from dodiag.runners.protocol import Finish
+from dodiag.runners.reading import choice, lists, numbers
+from dodiag.runners.reading.cleaning import MARKERS, plain, remove_reasoning
+from dodiag.runners.reading.cues import WITHDRAWAL, Cue, find_cues
+from dodiag.runners.reading.refusal import refuses_at_once, without_answer
+from dodiag.runners.reading.result import NO_FLAGS, SPAN_LIMIT, Found, Reading, nothing_valid
+from dodiag.runners.reading.surface import read_bare, strict_value
+from dodiag.runners.reading.text import read_text
+from dodiag.scm.answers import AnswerSpec, AnswerType, normalise
+from dodiag.vocabulary import Outcome
+
+_FINISHES = {finish.value: finish for finish in Finish} | {
+    "content_filter": Finish.REFUSAL,
+    "max_tokens": Finish.LENGTH,
+}
+"""Our own names, and the two that callers without an adapter bring from a provider."""
+_CUES_READ = 64
+"""Cues from the end that are read; earlier ones cannot change the answer, only tell that it was revised."""
+
+_LISTS = (AnswerType.INTEGER_LIST, AnswerType.LETTER_LIST)
+_WITH_CHOICES = (AnswerType.CHOICE, AnswerType.LETTER_LIST)
+
+
+def read_answer(text: str | None, spec: AnswerSpec | Mapping[str, Any], *, finish: str = "stop") -> Reading:
+    """Read a model's reply by the declared answer type.
+
+    Parameters
+    ----------
+    text : str or None
+        The reply as the model gave it; None where the provider sent no content.
+    spec : AnswerSpec or mapping
+        The answer mapping of the graph file, plus ``choices`` where the question has them.
+    finish : str
+        Why the reply ended: ``stop``, ``length`` (token limit) or ``refusal`` (a provider's filter).
+
+    Returns
+    -------
+    Reading
+        Outcome, canonical value, flags and evidence. Whatever the text, nothing is guessed: a reply whose answer is
+        open to more than one reading has no value.
+
+    Raises
+    ------
+    UsageError
+        If `spec` is not a valid answer mapping, a type that needs choices has none, or `finish` is not known.
+
+    Examples
+    --------
+    >>> read_answer("The answer is **B**.", {"type": "choice", "choices": ["red", "blue"]}).value
+    'B'
+    >>> read_answer("It is 3 or 4.", {"type": "integer"}).outcome
+    <Outcome.INVALID: 'invalid'>
+    """
+    declared = spec if isinstance(spec, AnswerSpec) else _declared(spec)
+    ending = _FINISHES.get(finish)
+    if ending is None:
+        raise UsageError(f"'{finish}' is not a way for a reply to end", f"Use {', '.join(Finish)}.")
+    if declared.choices is None and declared.type in _WITH_CHOICES:
+        raise UsageError(f"an answer of type {declared.type} has no choices", "Give the question's choices with it.")
+    if ending is Finish.REFUSAL:
+        return Reading(Outcome.REFUSED, how="finish", span=(text or "")[:SPAN_LIMIT])
+    if text and ending is Finish.STOP and (bare := read_bare(text, declared)) is not None:
+        return bare
+    return _read(text or "", declared, cut=ending is Finish.LENGTH)
+
+
+def _declared(spec: Mapping[str, Any]) -> AnswerSpec:
+    try:
+        return AnswerSpec.model_validate(spec)
+    except ValidationError as error:
+        reasons = "; ".join(
+            ": ".join(filter(None, (".".join(map(str, problem["loc"])), problem["msg"]))) for problem in error.errors()
+        )
+        raise UsageError(f"the answer mapping is not valid: {reasons}", "See the answer types of task files.") from None
+
+
+def _read(text: str, spec: AnswerSpec, *, cut: bool) -> Reading:
+    visible, removed, unclosed = remove_reasoning(text)
+    flags = frozenset({"reasoning_removed"}) if removed else NO_FLAGS
+    if unclosed:
+        flags |= {"reasoning_unclosed"}
+    if spec.type is AnswerType.TEXT:
+        return _read_free_text(visible, spec, flags, cut=cut)
+    cleaned = plain(visible)
+    found = _find(cleaned, spec) if cleaned else None
+    if found is not None:
+        flags |= found.flags
+        if found.how in ("boxed", "tag"):
+            flags |= {"boxed"}
+    if cut:
+        if found is None or found.value is None or not _survives_cut(cleaned, found, spec):
+            return Reading(Outcome.TRUNCATED, None, flags, found.how if found else "", span=_evidence(found))
+        flags |= {"cut"}
+    if found is None or found.undecided:
+        return _nothing(cleaned, flags)
+    if found.value is None:
+        return Reading(Outcome.INVALID, None, flags, found.how, span=_evidence(found))
+    return _validated(found, spec, flags, strict_value(visible, spec))
+
+
+def _validated(found: Found, spec: AnswerSpec, flags: frozenset[str], strict: object) -> Reading:
+    try:
+        value = normalise(found.value, spec)
+    except ValueError:
+        return Reading(Outcome.INVALID, None, flags | {_reason(found, spec)}, found.how, span=_evidence(found))
+    is_strict = strict is not None and strict == value
+    return Reading(
+        Outcome.VALUE, value, flags if is_strict else flags | {"lenient"}, found.how, is_strict, _evidence(found)
+    )
+
+
+def _reason(found: Found, spec: AnswerSpec) -> str:
+    entries = found.value
+    if isinstance(entries, tuple):
+        if spec.type is AnswerType.LETTER_LIST and len(set(entries)) < len(entries):
+            return "duplicates"
+        if spec.length is not None and len(entries) != spec.length:
+            return "wrong_length"
+    return "out_of_range"
+
+
+def _nothing(cleaned: str, flags: frozenset[str]) -> Reading:
+    outcome, flag, span = without_answer(cleaned)
+    return Reading(
+        outcome, None, flags | {flag} if flag else flags, "refusal" if outcome is Outcome.REFUSED else "", False, span
+    )
+
+
+def _evidence(found: Found | None) -> str:
+    return found.span.strip(" \n" + MARKERS)[:SPAN_LIMIT] if found else ""
+
+
+def _survives_cut(cleaned: str, found: Found, spec: AnswerSpec) -> bool:
+    """Return whether an answer is complete although the reply was cut: it stood after a cue, and something follows it.
+
+    A letter after a cue may be the last thing: nothing that could follow makes it another letter. Digits and lists may
+    go on.
+    """
+    if found.how not in ("cue", "boxed", "tag"):
+        return False
+    return spec.type is AnswerType.CHOICE or not cleaned.rstrip(" .,").endswith(found.span.rstrip(" .,"))
+
+
+def _read_free_text(visible: str, spec: AnswerSpec, flags: frozenset[str], *, cut: bool) -> Reading:
+    found, complete = read_text(visible)
+    if cut and not (found and complete):
+        return Reading(Outcome.TRUNCATED, None, flags, span=_evidence(found))
+    if found is None:
+        return Reading(Outcome.NONE, None, flags)
+    if refuses_at_once(plain(str(found.value))):
+        return _nothing(plain(visible), flags)
+    strict = found.value if found.how == "whole" or "\n" not in visible.strip() else None
+    return _validated(found, spec, flags | {"cut"} if cut else flags, strict)
+
+
+def _find(cleaned: str, spec: AnswerSpec) -> Found | None:
+    """Return what the last readable cue says, or else what the rules for replies without a cue find."""
+    last: Found | None = None
+    place: Cue | None = None
+    revised = False
+    for cue in reversed(find_cues(cleaned, spec.type)[-_CUES_READ:]):
+        found = _at_cue(cleaned, cue, spec)
+        if found is None:
+            if cue.strong and last is None:
+                return _elsewhere(cleaned[cue.after :], spec)
+        elif last is None:
+            last, place = found, cue
+        elif found.value is not None and found.value != last.value:
+            revised = True
+            break
+    if last is None or place is None:
+        return _elsewhere(cleaned, spec)
+    if withdrawal := _withdrawn(cleaned, place.end):
+        after = _elsewhere(cleaned[withdrawal:], spec)
+        return after.flagged("revised") if after else nothing_valid(last.span, last.how, "revised", "ambiguous")
+    return last.flagged("revised") if revised else last
+
+
+def _withdrawn(cleaned: str, start: int) -> int:
+    """Return where the last withdrawal after a place ends, 0 where there is none."""
+    end = 0
+    for match in WITHDRAWAL.finditer(cleaned, start):
+        end = match.end()
+    return end
+
+
+def _at_cue(cleaned: str, cue: Cue, spec: AnswerSpec) -> Found | None:
+    if spec.type is AnswerType.CHOICE:
+        return choice.at_cue(cue.content, spec, cue.strong, cue.how)
+    if spec.type in _LISTS:
+        end = cleaned.find("\n\n", cue.after)
+        block = cue.content + cleaned[cue.after : end if 0 <= end < cue.after + SPAN_LIMIT else cue.after + SPAN_LIMIT]
+        return lists.at_cue(cue.content, block.rstrip(), spec, cue.strong, cue.how)
+    return numbers.at_cue(cue.content, spec, cue.strong, cue.how)
+
+
+def _elsewhere(text: str, spec: AnswerSpec) -> Found | None:
+    text = text.strip()
+    if not text:
+        return None
+    if spec.type is AnswerType.CHOICE:
+        return choice.without_cue(text, spec)
+    return lists.without_cue(text, spec) if spec.type in _LISTS else numbers.without_cue(text, spec)

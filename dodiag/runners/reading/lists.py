@@ -1,0 +1,230 @@
+"""Read a list of integers or an order of letters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from dodiag.runners.reading.options import WRAPPERS, Options, fold, options_of
+from dodiag.runners.reading.refusal import abstains
+from dodiag.runners.reading.result import Found, nothing_valid
+from dodiag.runners.reading.tokens import MAX_DIGITS
+from dodiag.scm.answers import AnswerSpec, AnswerType
+
+_LEAD = re.compile(
+    r"""[\s"'*_`|=:.,~#"""
+    + "\ue000-\ue003"
+    + r"""]*+(?:(?:so|thus|therefore|hence|then|the|it|is|are|it's|that|be|should|would|must|correct|right|final|order|sequence|list|ordering|ranking
+        |answer|letters|numbers|values|positions?|coordinates?|at|i\ (?:think|believe|get|would\ say|would\ order\ them|would\ choose))
+        (?![\w'])[\s"'*_`|=:.,~#]*+)*+""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_SEPARATOR = re.compile(r"\s?(?:->|=>|[,;>/|&\n]|\b(?:and|then|followed by)\b)\s?", re.IGNORECASE)
+_DASHED = re.compile(r"\w(?:\s?-\s?\w)+")
+_ENUMERATOR = re.compile(r"(?:^|(?<=[\s,;]))\(?(\d{1,2})[.):]\s*(?=[\w\"'(\[-])")
+_BRACKETED = re.compile(r"[\[({]([^\[\](){}\n]{1,400}+)[\])}]")
+_INTEGER = re.compile(r"[-+]?\d++(?:\.0++)?")
+_REAL = re.compile(r"[-+]?\d*\.\d++")
+_SPACED_INTEGERS = re.compile(r"[-+]?\d++(?: [-+]?\d++)++")
+_RUN_OF_INTEGERS = re.compile(r"(?<![\w.,-])[-+]?\d++(?:\s?(?:,|;|>|->|\band\b|, ?and\b)\s?[-+]?\d++)+(?![\w])(?!\.\d)")
+_RUN_OF_LETTERS = re.compile(r"(?<![\w'-])[A-Z](?:\s?(?:,|;|>|->|-|/|\band\b|, ?and\b|\bthen\b|, ?then\b)\s?[A-Z])+(?![\w'-])")
+_SENTENCE_BREAK = re.compile(r"[.!?](?=\s)|\n")
+_HEAD_END = re.compile(r"[.!?](?=\s|$)|\s(?:because|since|as|which|where|with|-|—)\s|\n|\s\(")
+_LIMIT = 2000
+"""Characters of a reply's end that are searched for a run of entries."""
+
+Entries = tuple[int, ...] | tuple[str, ...]
+Parser = Callable[[str, AnswerSpec], "Entries | str | None"]
+"""Turns text that is nothing but a list into entries, a flag that says why it is not allowed, or None."""
+
+
+def at_cue(content: str, block: str, spec: AnswerSpec, strong: bool, how: str) -> Found | None:
+    """Read the list that stands after an answer cue.
+
+    Parameters
+    ----------
+    content : str
+        The line after the cue.
+    block : str
+        The lines after the cue up to an empty one, for a list with one entry a line.
+    spec : AnswerSpec
+        Of type ``integer_list`` or ``letter_list``.
+    strong : bool
+        Whether the cue is a label, so that text that is no list is an invalid answer rather than prose.
+    how : str
+        The cue's name, kept in the finding.
+
+    Returns
+    -------
+    Found or None
+        None where no list stands here.
+    """
+    parse = _parser(spec)
+    best: Found | None = None
+    for text in dict.fromkeys((block, content)):
+        if (found := _read(text, spec, parse, how)) is not None and (best is None or found.value is not None):
+            best = found
+        if best is not None and best.value is not None:
+            return best
+    lead = _LEAD.match(content)
+    start = lead.end() if lead else 0
+    head = content[start : end.start()] if (end := _HEAD_END.search(content, start)) else content[start:]
+    group = _BRACKETED.match(content, start)
+    for text in (group[0] if group else "", head):
+        if text and (found := _read(text, spec, parse, how)) is not None and found.value is not None:
+            return found
+    groups = {group[0] for group in _BRACKETED.finditer(content)}
+    if len(groups) == 1 and (found := _read(groups.pop(), spec, parse, how)) is not None:
+        return found
+    if best is not None or not strong or abstains(content):
+        return best
+    return nothing_valid(content, how, "not_an_answer")
+
+
+def without_cue(text: str, spec: AnswerSpec) -> Found | None:
+    """Read a reply without a cue.
+
+    The whole reply, its last line, or the only list in the last sentence that has one.
+    """
+    parse = _parser(spec)
+    if (found := _read(text, spec, parse, "bare")) is not None:
+        return found
+    last = text.rpartition("\n")[2]
+    if last != text and (found := _read(last, spec, parse, "last_line")) is not None and len(_members(found)) > 1:
+        return found
+    return _last_run(text[-_LIMIT:], spec, parse)
+
+
+def _members(found: Found) -> tuple[object, ...]:
+    return found.value if isinstance(found.value, tuple) else ()
+
+
+def _last_run(text: str, spec: AnswerSpec, parse: Parser) -> Found | None:
+    """Return the only list of the last sentence that has one; a list in prose has to be of full length."""
+    letters = spec.type is AnswerType.LETTER_LIST
+    full = spec.length or (len(spec.letters) if letters else None)
+    pattern = _RUN_OF_LETTERS if letters else _RUN_OF_INTEGERS
+    for sentence in reversed(_sentences(text)):
+        runs = [match[0] for match in pattern.finditer(sentence)]
+        spans = dict.fromkeys([*(group[0] for group in _BRACKETED.finditer(sentence)), *runs])
+        lists: dict[Entries, str] = {}
+        for span in spans:
+            entries = parse(span.strip(WRAPPERS), spec)
+            if isinstance(entries, tuple) and (len(entries) == full or (full is None and span not in runs)):
+                lists.setdefault(entries, span)
+        if lists and not abstains(sentence):
+            if len(lists) > 1:
+                return None
+            entries, span = next(iter(lists.items()))
+            return Found(entries, span, "run")
+    return None
+
+
+def _sentences(text: str) -> list[str]:
+    ends = [match.end() for match in _SENTENCE_BREAK.finditer(text)]
+    return [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
+
+
+def _read(text: str, spec: AnswerSpec, parse: Parser, how: str) -> Found | None:
+    """Read text that is nothing but a list, with or without brackets, enumeration and introduction."""
+    if len(text) > _LIMIT:
+        return None
+    lead = _LEAD.match(text)
+    body = _without_enumeration(text[lead.end() if lead else 0 :]).strip(WRAPPERS)
+    entries = parse(body, spec)
+    if entries is None:
+        return None
+    if isinstance(entries, str):
+        return nothing_valid(text, how, entries)
+    found = Found(entries, text, how)
+    return found.flagged("duplicates") if len(set(entries)) < len(entries) else found
+
+
+def _without_enumeration(text: str) -> str:
+    """Return ``1. B 2. A`` as ``B, A``; numbers that do not run 1, 2, … are entries."""
+    markers = list(_ENUMERATOR.finditer(text))
+    if len(markers) < 2 or [int(marker[1]) for marker in markers] != list(range(1, len(markers) + 1)):
+        return "\n".join(line.lstrip("-* ") if line[:2] in ("- ", "* ") else line for line in text.split("\n"))
+    if text[: markers[0].start()].strip(WRAPPERS):
+        return text
+    ends = [marker.start() for marker in markers[1:]] + [len(text)]
+    return ", ".join(text[marker.end() : end].strip(" ,;\n") for marker, end in zip(markers, ends, strict=True))
+
+
+def _parser(spec: AnswerSpec) -> Parser:
+    return _letters if spec.type is AnswerType.LETTER_LIST else _integers
+
+
+def _parts(text: str) -> list[str]:
+    return [part for part in (piece.strip(WRAPPERS) for piece in _SEPARATOR.split(text)) if part]
+
+
+def _integers(text: str, spec: AnswerSpec) -> Entries | str | None:
+    parts = _parts(text)
+    if len(parts) == 1:
+        if _SPACED_INTEGERS.fullmatch(parts[0]):
+            parts = parts[0].split()
+        elif _DASHED.fullmatch(parts[0]) and parts[0].count("-") + 1 == spec.length:
+            parts = [part.strip() for part in parts[0].split("-")]
+    if not parts or not all(_INTEGER.fullmatch(part) or _REAL.fullmatch(part) for part in parts):
+        return None
+    if any(len(part) > MAX_DIGITS for part in parts) or not all(_INTEGER.fullmatch(part) for part in parts):
+        return "not_integer"
+    return tuple(int(part.partition(".")[0]) for part in parts)
+
+
+_LETTER_WITH_TEXT = re.compile(r"([A-Za-z])[\s.):,\-–—=(]+(.+)", re.DOTALL)
+
+
+def _letters(text: str, spec: AnswerSpec) -> Entries | str | None:
+    options = options_of(spec.choices or ())
+    if "=" in text and re.search(r"(?<![-=])=(?![>=])", text):
+        return None
+    ascending = text.count("<")
+    if ascending:
+        if ">" in text:
+            return "ambiguous"
+        text = text.replace("<", ",")
+    parts = _parts(text)
+    if len(parts) == 1:
+        parts = _split_run(parts[0], spec, options)
+    letters = []
+    for part in parts:
+        letter = _entry(part, options)
+        if letter is None:
+            return None
+        if letter == "":
+            return "contradiction"
+        letters.append(letter)
+    if not letters:
+        return None
+    if not set(letters) <= set(options.letters):
+        return "out_of_range"
+    return "duplicates" if len(set(letters)) < len(letters) else tuple(letters)
+
+
+def _split_run(part: str, spec: AnswerSpec, options: Options) -> list[str]:
+    """Split ``BAC``, ``B A C`` and ``B-A-C``."""
+    if options.exact(part):
+        return [part]
+    if re.fullmatch(r"[A-Za-z](?:\s?-\s?[A-Za-z])+|[A-Za-z](?: [A-Za-z])+", part):
+        return re.findall(r"[A-Za-z]", part)
+    run = part.upper()
+    if part.isascii() and part.isalpha() and len(part) > 1 and set(run) <= set(options.letters):
+        whole = len(run) == (spec.length or len(options.letters))
+        if part.isupper() or (whole and len(set(run)) == len(run)):
+            return list(run)
+    return [part]
+
+
+def _entry(part: str, options: Options) -> str | None:
+    """Return the letter of one entry; empty where letter and text name different options, None where it is none."""
+    if len(part) == 1 and part.isascii() and part.isalpha():
+        return part.upper()
+    if letter := options.exact(part):
+        return letter
+    if match := _LETTER_WITH_TEXT.fullmatch(part):
+        named = options.exact(fold(match[2]))
+        if named is not None:
+            return named if named == match[1].upper() else ""
+    return None

@@ -1,0 +1,211 @@
+"""Read one number: an integer or a real.
+
+After a cue the number at its head counts. Without a cue, the last number of the last statement that has one; numbers
+that only label, enumerate, are denied, or are the base of a share are not numbers of the answer, and an equation counts
+as its result.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from dodiag.runners.reading.cleaning import MARKERS
+from dodiag.runners.reading.refusal import abstains
+from dodiag.runners.reading.result import Found, nothing_valid, undecided
+from dodiag.runners.reading.statements import Item, resolve
+from dodiag.runners.reading.tokens import Number, numbers_in
+from dodiag.runners.reading.words import word_number_at, word_numbers
+from dodiag.scm.answers import AnswerSpec, AnswerType
+
+_WRAP = r"[\s\"'(\[{<*_`|=:>.,~#≈€£¥₹₩" + MARKERS + "]*+"
+_LEAD = re.compile(
+    rf"""{_WRAP}(?:(?:about|approximately|approx|around|roughly|exactly|only|just|simply|probably|likely|clearly|so|thus|therefore|hence
+        |then|equal\ to|equals|equal|there\ (?:are|is|were|was)|there're|there's|it\ is|it's|its|that\ is|that's|that\ (?:makes|gives)
+        |which\ (?:is|makes|gives)|this\ (?:is|makes|gives)|we\ (?:have|get)|i\ (?:can\ )?(?:see|count|find|get|counted|think|believe)
+        |(?:a|the)\ total\ (?:of|is)|in\ total|total|the\ (?:number|sum|count|result|value)\ is|is|are|be|usd|us|eur|[a-z]\ ?(?==))
+        (?![\w']){_WRAP})*+""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What may stand before the number itself: wrapping, and words that only introduce it."""
+
+_REST_OF_BARE = re.compile(r"[\s°]*(?:[A-Za-z°/²³-]+[ .]*){0,2}[^\w]*")
+_ENUMERATOR = re.compile(r"^[ \t(\[-]{0,4}(\d{1,3})[.):](?=\s+\S)", re.MULTILINE)
+_INLINE_ENUMERATOR = re.compile(r"(?:(?<=[\s:;,(])|^)(\d{1,2})[.)]\s(?=[A-Za-z(\"'])")
+_STATEMENT_BREAK = re.compile(r"[.!?](?=\s)|\n")
+_STATES = re.compile(
+    r"\b(?:there (?:are|is|were|was)|there're|there's|i (?:can )?(?:see|count|find|counted)|total(?: of| is)?|it is|it's|answer is) (?:only |exactly |just )?$",
+    re.IGNORECASE,
+)
+
+
+_SOURCE = re.compile(r"(?:\b(?:of|from|by|adding|since|because|as)|\()\s?$", re.IGNORECASE)
+"""Before a group of numbers: they are what the answer was made from."""
+
+_SIGN_OR_BULLET = re.compile(r"[-+] \d[^\n]*+")
+
+
+def at_cue(content: str, spec: AnswerSpec, strong: bool, how: str) -> Found | None:
+    """Read the number that stands after an answer cue.
+
+    Parameters
+    ----------
+    content : str
+        One line of cleaned text.
+    spec : AnswerSpec
+        Of type ``integer`` or ``number``.
+    strong : bool
+        Whether the cue is a label, so that a number anywhere in the line is the answer's.
+    how : str
+        The cue's name, kept in the finding.
+
+    Returns
+    -------
+    Found or None
+        None where no number stands here.
+    """
+    if _SIGN_OR_BULLET.match(content) and not _never_negative(spec):
+        return nothing_valid(content, how, "ambiguous")
+    numbers = numbers_in(content)
+    lead = _LEAD.match(content)
+    start = lead.end() if lead else 0
+    first = numbers[0] if numbers else None
+    if first is not None and first.start <= start < first.end and (items := resolve(content, numbers, cued=True)):
+        totals = [item for item in items if item.total and item.value is not None]
+        head = items[0]
+        if totals and not head.total and totals[-1].value != head.value:
+            return _found(totals[-1], content, spec, how).flagged("several")
+        return _found(head, content, spec, how)
+    if (word := word_number_at(content, start)) is not None:
+        return _word(word.value, content, word.end, content[start : word.end], how, numbers)
+    if not strong:
+        return None
+    if abstains(content):
+        return None
+    if numbers:
+        return _statement(content, numbers, spec, how)
+    words = word_numbers(content)
+    if len(words) == 1 and words[0].value is not None:
+        return Found(words[0].value, content[words[0].start : words[0].end], how)
+    return nothing_valid(content, how, "several" if words else "not_an_answer")
+
+
+def without_cue(text: str, spec: AnswerSpec) -> Found | None:
+    """Read a reply without a cue; None where it has no number."""
+    if _SIGN_OR_BULLET.fullmatch(text) and not _never_negative(spec):
+        return undecided(text, "bare")
+    numbers = [number for number in _candidates(text) if not number.ordinal]
+    if not numbers:
+        return _words_alone(text)
+    breaks = [match.end() for match in _STATEMENT_BREAK.finditer(text)]
+    while numbers:
+        place = bisect_right(breaks, numbers[-1].start)
+        start = breaks[place - 1] if place else 0
+        end = breaks[place] if place < len(breaks) else len(text)
+        first = next(i for i in range(len(numbers) - 1, -2, -1) if i < 0 or numbers[i].start < start) + 1
+        statement = text[start:end]
+        if not abstains(statement):
+            here = [n._replace(start=n.start - start, end=n.end - start) for n in numbers[first:]]
+            found = _statement(statement, here, spec, "only_number")
+            if found is not None:
+                return _named(found, text, {number.value for number in numbers})
+        del numbers[first:]
+    return None
+
+
+def _never_negative(spec: AnswerSpec) -> bool:
+    return spec.min is not None and spec.min >= 0
+
+
+def _named(found: Found, text: str, values: set[int | float | None]) -> Found:
+    """Name the rule that an uncued number was found by."""
+    line = text.rpartition("\n")[2]
+    if found.value is not None and _is_bare(line, found.span):
+        found = found._replace(how="bare" if line == text else "last_line")
+        return found if line == text or len(values) < 2 else found.flagged("several")
+    if len(values) > 1:
+        return found._replace(how="last_number", flags=found.flags | {"several"})
+    return found
+
+
+def _is_bare(line: str, span: str) -> bool:
+    lead = _LEAD.match(line)
+    start = line.find(span, max(0, (lead.end() if lead else 0) - len(span)))
+    return start >= 0 and (lead is None or start <= lead.end()) and bool(_REST_OF_BARE.fullmatch(line, start + len(span)))
+
+
+def _statement(text: str, numbers: list[Number], spec: AnswerSpec, how: str) -> Found | None:
+    """Return what one statement says, by its last number."""
+    items = resolve(text, numbers, cued=how != "only_number")
+    if not items:
+        return None
+    items = [item for item in items if item.reason != "not_an_answer"] or items
+    totals = [item for item in items if item.total and item.value is not None]
+    values = {item.value for item in items if item.value is not None}
+    last = totals[-1] if totals else items[-1]
+    if last.value is None and len(values) == 1 and _SOURCE.search(text, 0, last.start):
+        last = next(item for item in items if item.value is not None)
+    found = _found(last, text, spec, how)
+    return found if len(values) < 2 else found.flagged("several")
+
+
+def _found(item: Item, text: str, spec: AnswerSpec, how: str) -> Found:
+    span = text[item.start : item.end]
+    flags = item.flags
+    value: int | float | None = item.value
+    if value is None:
+        return nothing_valid(span, how, "several" if item.reason in ("range", "listed") else item.reason or "not_an_answer")
+    if spec.type is AnswerType.INTEGER and isinstance(value, float):
+        if not value.is_integer() or "ambiguous" in flags:
+            return nothing_valid(span, how, "not_integer", *flags)
+        value = int(value)
+    if spec.type is AnswerType.INTEGER:
+        flags -= {"ambiguous"}
+    return Found(value, span, how, flags)
+
+
+_DIGITS_REPEAT = re.compile(r"\s?[(\[=:]\s?$")
+_NOT_A_COUNT = re.compile(r"\s?(?:of|or|and|to|/)\b|-", re.IGNORECASE)
+
+
+def _word(value: int | None, text: str, end: int, span: str, how: str, numbers: list[Number]) -> Found | None:
+    if value is None:
+        return nothing_valid(span, how, "several")
+    if numbers and _DIGITS_REPEAT.fullmatch(text, end, numbers[0].start):
+        return Found(value, span, how) if numbers[0].value == value else nothing_valid(text, how, "contradiction")
+    if _NOT_A_COUNT.match(text, end):
+        return nothing_valid(text, how, "several") if word_numbers(text[end:]) else None
+    return Found(value, span, how)
+
+
+def _words_alone(text: str) -> Found | None:
+    """Return a number in words where it is the whole reply, or the only one and stated (``There are three dice.``)."""
+    words = word_numbers(text)
+    if len(words) != 1 or words[0].value is None or abstains(text):
+        return None
+    word = words[0]
+    span = text[word.start : word.end]
+    if _NOT_A_COUNT.match(text, word.end):
+        return None
+    if "\n" not in text and _is_bare(text, span):
+        return Found(word.value, span, "bare")
+    return Found(word.value, span, "only_number") if _STATES.search(text, 0, word.start) else None
+
+
+def _candidates(text: str) -> list[Number]:
+    """Return the numbers of a text but for those that number its lines and list entries."""
+    numbers = numbers_in(text)
+    markers = _sequence(_ENUMERATOR, text) | _sequence(_INLINE_ENUMERATOR, text)
+    return [number for number in numbers if number.start not in markers] if markers else numbers
+
+
+def _sequence(pattern: re.Pattern[str], text: str) -> set[int]:
+    """Return where the numbers 1, 2, … of a numbered list stand; a lone ``7.`` is no list."""
+    markers: set[int] = set()
+    expected = 1
+    for match in pattern.finditer(text):
+        number = int(match[1])
+        if number in (1, expected):
+            markers.add(match.start(1))
+            expected = number + 1
+    return markers

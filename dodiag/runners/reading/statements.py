@@ -1,0 +1,157 @@
+"""Which of the numbers in one statement are answers: equations, ranges, labels, shares, denials."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from dodiag.runners.reading.result import NO_FLAGS
+from dodiag.runners.reading.tokens import Number
+
+
+class Item(NamedTuple):
+    """A number that a statement gives, or a group of numbers that come to none.
+
+    Attributes
+    ----------
+    value : int, float or None
+        None for a group without a result.
+    start, end : int
+        Where it stands in the statement.
+    flags : frozenset of str
+        Of the number.
+    reason : str
+        Why a group has no value: ``expression``, ``range``, ``listed`` or empty.
+    total : bool
+        Whether the statement calls it a total.
+    """
+
+    value: int | float | None
+    start: int
+    end: int
+    flags: frozenset[str] = NO_FLAGS
+    reason: str = ""
+    total: bool = False
+
+
+_GAP = 40
+"""Longest text between two numbers that can join them."""
+
+_OPERATOR = re.compile(r"(?:\ ?[A-Za-z]+){0,2}[\s)\]]{0,2}(?:[-+*×·⋅÷/]|\b(?:x|plus|minus|times|divided\ by)\b)[\s([]{0,2}", re.VERBOSE)
+_EQUALS = re.compile(r"(?:\ ?[A-Za-z]+){0,2}[\s)\]]{0,2}(?:=|≈|->|\b(?:equals|makes|gives)\b)[\s(\[€£¥]{0,2}", re.VERBOSE)
+_RANGE = re.compile(r"(?:\s?(?:-|~|—)\s?|\s(?:to|or|through|up\ to|or\ (?:maybe|possibly|perhaps|even))\s)", re.VERBOSE | re.IGNORECASE)
+_LISTED = re.compile(r"\s?(?:&|and|,\s?and)\s", re.IGNORECASE)
+_COMMA = re.compile(r"\s?[,;|]\s?")
+_LIST_GOES_ON = re.compile(r"\s?(?:[,;.!?)\]|]|and\b|or\b|&|$)", re.IGNORECASE)
+_SHARE = re.compile(
+    r"\s?(?:[A-Za-z]+\s)?(?:are\s|is\s|were\s)?(?:out\s)?(?:of)\s(?:a\stotal\sof\s)?(?:the\s|these\s|those\s|all\s|a\s)?(?:total\s)?", re.IGNORECASE
+)
+_LABEL = re.compile(
+    r"""\b(?:images?|pictures?|photos?|figures?|fig\.?|frames?|views?|panels?|steps?|questions?|unit|parts?|sections?|tables?|chapter|page|cameras?
+        |videos?|scenes?|options?|cases?|examples?|prerequisites?|version|rule|row|column|line|level|player|lane|route|room|floor|cell|\#)
+        \s?(?:no\.?\s?|number\s)?[(\#]?$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_DENIED = re.compile(
+    r"(?:\bnot|n't|\binstead of|\brather than|\bno longer|\bnever)\s(?:be\s|really\s|just\s|the\s|exactly\s|only\s){0,2}$", re.IGNORECASE
+)
+_TOTAL_BEFORE = re.compile(
+    r"\b(?:in total|totals?|sums?|altogether|overall|results?)\b,?(?:\s(?:of|is|are|there|to|we|have|i|count|get|it|comes|up|number)\b)*[\s,:=(€£¥]*$",
+    re.IGNORECASE,
+)
+_TOTAL_AFTER = re.compile(r"(?:\s[A-Za-z]+){0,3},?\s(?:in total|altogether|in all|all in all|overall)\b", re.IGNORECASE)
+_BEFORE = 40
+
+
+def resolve(text: str, numbers: list[Number], *, cued: bool) -> list[Item]:
+    """Return what the numbers of one statement come to, in order.
+
+    Parameters
+    ----------
+    text : str
+        One statement, or the content of a cue.
+    numbers : list of Number
+        Its numbers, at least one.
+    cued : bool
+        After a cue, labels (``image 2``) count, and a list that fills the content is several answers.
+
+    Returns
+    -------
+    list of Item
+        Empty where every number is a label, a denied one or the base of a share.
+    """
+    items = []
+    for chain in _chains(text, numbers):
+        first = chain[0][1]
+        before = text[max(0, first.start - _BEFORE) : first.start]
+        if _DENIED.search(before) or (not cued and _LABEL.search(before)):
+            continue
+        items.append(_item(text, chain, before))
+    return items
+
+
+Chain = list[tuple[str, Number]]
+"""Numbers that belong together, each with what joins it to the one before: ``=``, ``op``, ``range``, ``listed``."""
+
+
+def _chains(text: str, numbers: list[Number]) -> list[Chain]:
+    chains: list[Chain] = [[("", numbers[0])]]
+    for previous, number in zip(numbers, numbers[1:], strict=False):
+        gap = text[previous.end : number.start] if number.start - previous.end <= _GAP else "\n"
+        joiner = _joiner(gap, number, text)
+        if joiner == "share":
+            continue
+        if joiner:
+            chains[-1].append((joiner, number))
+        else:
+            chains.append([("", number)])
+    return chains
+
+
+def _joiner(gap: str, number: Number, text: str) -> str:
+    if _EQUALS.fullmatch(gap):
+        return "="
+    if _RANGE.fullmatch(gap):
+        return "range"
+    if _OPERATOR.fullmatch(gap) or (text[number.start] in "+-" and gap in ("", " ")):
+        return "op"
+    if gap == " " or _LISTED.fullmatch(gap) or (_COMMA.fullmatch(gap) and _LIST_GOES_ON.match(text, number.end)):
+        return "listed"
+    return "share" if _SHARE.fullmatch(gap) else ""
+
+
+def _item(text: str, chain: Chain, before: str) -> Item:
+    start, end = chain[0][1].start, chain[-1][1].end
+    total = bool(_TOTAL_BEFORE.search(before)) or bool(_TOTAL_AFTER.match(text, end))
+    if len(chain) == 1:
+        number = chain[0][1]
+        return Item(number.value, start, end, number.flags, "" if number.value is not None else "not_an_answer", total)
+    joiners = [joiner for joiner, _ in chain[1:]]
+    if "=" in joiners:
+        result = _result(chain)
+        if result is None:
+            return Item(None, start, end, reason="expression", total=total)
+        return Item(result.value, result.start, result.end, result.flags, "" if result.value is not None else "expression", total)
+    if "range" in joiners and _spaced_minus(text, chain):
+        return Item(None, start, end, reason="expression", total=total)
+    reason = "range" if "range" in joiners else "listed" if set(joiners) == {"listed"} else "expression"
+    return Item(None, start, end, reason=reason, total=total)
+
+
+def _result(chain: Chain) -> Number | None:
+    """Return the result of an equation: its last side that is a single number."""
+    sides: list[list[Number]] = [[]]
+    for joiner, number in chain:
+        if joiner == "=":
+            sides.append([])
+        sides[-1].append(number)
+    singles = [side[0] for side in sides if len(side) == 1]
+    return singles[-1] if singles else None
+
+
+def _spaced_minus(text: str, chain: Chain) -> bool:
+    """Return whether the dash between two numbers is a minus sign, ``7 - 3``, and not a range, ``3-5``."""
+    return any(
+        joiner == "range" and text[previous.end : number.start] == " - "
+        for (_, previous), (joiner, number) in zip(chain, chain[1:], strict=False)
+    )

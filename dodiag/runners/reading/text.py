@@ -1,0 +1,64 @@
+"""Read free text: the answer as the model wrote it, for a judge to compare."""
+
+from __future__ import annotations
+
+import re
+
+from dodiag.runners.reading.cleaning import TAG, TAG_END
+from dodiag.runners.reading.result import Found
+
+_LABEL = re.compile(
+    r"""^[\s#>*_"'{-]{0,12}(?:(?:so|thus|therefore|the|my|final|correct|short|overall|model)\ ){0,3}(?:answers?|ans|答案|réponse|respuesta|antwort)
+        ["'*_]{0,4}\s?[:：][*_]{0,3}\s*+""",
+    re.IGNORECASE | re.VERBOSE | re.MULTILINE,
+)
+_EXPLANATION = re.compile(
+    r"^[\s#*_]{0,8}(?:explanation|reason(?:ing)?|rationale|justification|note|confidence|evidence)[*_]{0,3}\s?:",
+    re.IGNORECASE | re.MULTILINE,
+)
+_EMPHASIS = re.compile(r"(?<![\w*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w*])")
+_FENCE = re.compile(r"^\s*```\w{0,12}\s*\n|\n\s*```\s*$")
+_TAGS = re.compile(r"<(?:final_?)?answer>", re.IGNORECASE)
+_TAG_ENDS = re.compile(r"</(?:final_?)?answer>", re.IGNORECASE)
+_SPECIAL_TOKEN = re.compile(r"<\|[A-Za-z_]{1,30}\|>|</?s>|<(?:start|end)_of_turn>")
+_QUOTES = ('""', "''", "“”", "‘’")
+
+
+def read_text(visible: str) -> tuple[Found | None, bool]:
+    """Return the final answer of a reply, and whether something after it shows that it is complete.
+
+    Parameters
+    ----------
+    visible : str
+        The reply without its reasoning, otherwise as written.
+
+    Returns
+    -------
+    found : Found or None
+        What stands after the last ``Answer:`` label or in the last answer tag, up to an explanation; the whole reply
+        where there is neither. None where that is empty.
+    complete : bool
+        Whether the answer ended before the reply did.
+    """
+    text = _TAG_ENDS.sub(TAG_END, _TAGS.sub(TAG, _SPECIAL_TOKEN.sub("", visible)))
+    how, complete = "whole", False
+    if TAG in text:
+        text, closing, _ = text.rpartition(TAG)[2].partition(TAG_END)
+        how, complete = "tag", bool(closing)
+    else:
+        labels = list(_LABEL.finditer(text))
+        filled = next((label for label in reversed(labels) if text[label.end() :].strip(' *_"}')), None)
+        if filled is not None:
+            text, how = text[filled.end() :], "cue"
+    explanation = _EXPLANATION.search(text)
+    if explanation is not None and text[: explanation.start()].strip():
+        text, complete = text[: explanation.start()], True
+    answer = _without_wrapping(text)
+    return (Found(answer, answer, how) if answer else None), complete
+
+
+def _without_wrapping(text: str) -> str:
+    text = _EMPHASIS.sub("", _FENCE.sub("", text)).strip()
+    if len(text) > 1 and text[0] + text[-1] in _QUOTES and text.count(text[0]) <= 2:
+        text = text[1:-1]
+    return " ".join(text.split())

@@ -1,0 +1,181 @@
+"""The numbers that stand in a text, with their values, units and places."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import NamedTuple
+
+MAX_DIGITS = 300
+"""Longer digit runs are no answers to any question, and slow to turn into numbers."""
+
+
+class Number(NamedTuple):
+    """One number in cleaned text.
+
+    Attributes
+    ----------
+    start, end : int
+        Where it stands, sign and percent sign included.
+    value : int, float or None
+        None where digits stand that are no single number: a time, a date, a version.
+    flags : frozenset of str
+        ``percent``, ``ambiguous`` (a separator that may mean thousands or decimals).
+    ordinal : bool
+        Whether it counts places, as ``3rd``.
+    """
+
+    start: int
+    end: int
+    value: int | float | None
+    flags: frozenset[str] = frozenset()
+    ordinal: bool = False
+
+
+_NUMBER = re.compile(
+    r"""(?<![A-Za-z0-9_^])
+        (?:(?<![A-Za-z0-9_)\]%])(?P<sign>[-+±])[€£¥₹₩]?|(?<![A-Za-z]-)(?<![A-Za-z]\.))
+        (?:(?P<clock>\d++(?::\d++)++)
+          |(?P<mixed>\d++)\ (?=\d++/\d)(?P<numerator>\d++)/(?P<denominator>\d++)
+          |(?P<over>\d++)\ ?/\ ?(?P<under>\d++)
+          |(?P<body>\d++(?:[.,']\d++)*+|(?<![.\d])\.\d++)(?P<exponent>[eE][-+]?\d{1,4}(?![\w.]))?)
+        (?P<percent>\ ?(?:%|percent\b|per\ cent\b|percentage\ points?\b))?""",
+    re.VERBOSE,
+)
+
+_UNIT = re.compile(r"[A-Za-z]{1,5}")
+_UNITS = frozenset(
+    "mm cm dm m km in ft yd mi g kg mg t lb lbs oz s sec secs min mins h hr hrs ms am pm px pt l ml cl w kw v hz khz mph "
+    "kmh kph deg rad c f usd eur gbp pcs pc".split()
+)
+_ORDINALS = frozenset("st nd rd th".split())
+
+
+def numbers_in(text: str) -> list[Number]:
+    """Return every number of a text, in order.
+
+    Thousands separators, decimal commas, fractions, mixed numbers, percent and exponents are read; digits inside names
+    (``X1``), powers (``m^2``) and dimensions (``3D``) are not numbers.
+    """
+    found: list[Number] = []
+    for match in _NUMBER.finditer(text):
+        end = match.end()
+        ordinal = False
+        if not match["percent"] and (unit := _UNIT.match(text, end)):
+            word = unit[0].lower()
+            ordinal = word in _ORDINALS
+            if not ordinal and word not in _UNITS:
+                continue
+        runs_on = match["under"] and text[end : end + 1] in ("/", ".") and text[end + 1 : end + 2].isdigit()
+        power = text[end : end + 1] == "^"
+        if match["clock"] or match["sign"] == "±" or runs_on or power:
+            found.append(Number(match.start(), end, None))
+        elif match["body"]:
+            found.extend(_plain(match, ordinal))
+        else:
+            found.append(Number(match.start(), end, _fraction(match), _percent(match)))
+    return [_signed(text, number, before) for before, number in zip([None, *found], found, strict=False)]
+
+
+_SIGN_WORD = re.compile(r"(?<![A-Za-z])(?:minus|negative) $", re.IGNORECASE)
+_LONGEST_SIGN_WORD = len(" negative ")
+
+
+def _signed(text: str, number: Number, before: Number | None) -> Number:
+    """Read ``minus 5``, which is not a sign where another number stands before it."""
+    word = _SIGN_WORD.search(text, max(0, number.start - _LONGEST_SIGN_WORD), number.start)
+    if word is None or number.value is None or (before is not None and not text[before.end : word.start()].strip()):
+        return number
+    return number._replace(start=word.start(), value=-number.value)
+
+
+def _percent(match: re.Match[str]) -> frozenset[str]:
+    return frozenset({"percent"}) if match["percent"] else frozenset()
+
+
+def _fraction(match: re.Match[str]) -> int | float | None:
+    whole, over, under = (
+        (match["mixed"], match["numerator"], match["denominator"]) if match["mixed"] else ("0", match["over"], match["under"])
+    )
+    if max(len(whole), len(over), len(under)) > MAX_DIGITS or not int(under):
+        return None
+    top, bottom = int(whole) * int(under) + int(over), int(under)
+    value = top // bottom if top % bottom == 0 else top / bottom
+    return -value if match["sign"] == "-" else value
+
+
+def _plain(match: re.Match[str], ordinal: bool) -> list[Number]:
+    body, exponent = match["body"], match["exponent"] or ""
+    flags = _percent(match)
+    if len(body) <= MAX_DIGITS:
+        value, ambiguous = _parse(body, exponent)
+        if value is not None:
+            value = -value if match["sign"] == "-" else value
+            return [Number(match.start(), match.end(), value, flags | {"ambiguous"} if ambiguous else flags, ordinal)]
+    if "," in body and "." not in body and "'" not in body:
+        return _listed(match)
+    return [Number(match.start(), match.end(), None)]
+
+
+def _listed(match: re.Match[str]) -> list[Number]:
+    """Return the members of a comma run that is no single number, such as ``1,2,3``."""
+    start = match.start("body")
+    members: list[Number] = []
+    for part in match["body"].split(","):
+        members.append(Number(start, start + len(part), int(part) if len(part) <= MAX_DIGITS else None))
+        start += len(part) + 1
+    first = members[0]
+    if match["sign"] and first.value is not None:
+        members[0] = Number(match.start(), first.end, -first.value if match["sign"] == "-" else first.value)
+    return members
+
+
+def _parse(body: str, exponent: str) -> tuple[int | float | None, bool]:
+    """Return the value of digits with separators, and whether the separator could mean something else.
+
+    An int where the number is whole whatever the separator means, or where the separator is a comma that English
+    reads as thousands; otherwise a float.
+    """
+    text, ambiguous = _without_separators(body)
+    if text is None:
+        return None, False
+    if not exponent:
+        whole, _, decimals = text.partition(".")
+        if not decimals.strip("0") and not (ambiguous and decimals):
+            return int(whole or "0"), ambiguous
+        if ambiguous:
+            return float(text), True
+    value = float(text + exponent)
+    if not math.isfinite(value) or (value == 0 and text.strip("0.")):
+        return None, False
+    return (int(value), ambiguous) if value.is_integer() and abs(value) < 2**53 else (value, ambiguous)
+
+
+def _without_separators(body: str) -> tuple[str | None, bool]:
+    """Return digits with at most a decimal point; None where they are no single number."""
+    commas, points = body.count(","), body.count(".")
+    if "'" in body:
+        groups = body.partition(".")[0].split("'")
+        return (body.replace("'", ""), False) if not commas and points < 2 and _grouped(groups) else (None, False)
+    if not commas and points < 2:
+        whole, _, decimals = body.partition(".")
+        return body, points == 1 and _grouped([whole, decimals])
+    if commas and points:
+        decimal = max(",.", key=body.rfind)
+        other = "," if decimal == "." else "."
+        whole, _, decimals = body.partition(decimal)
+        if body.count(decimal) > 1 or other in decimals or not _grouped(whole.split(other)):
+            return None, False
+        return f"{whole.replace(other, '')}.{decimals}", False
+    separator = "," if commas else "."
+    groups = body.split(separator)
+    if _grouped(groups):
+        return "".join(groups), commas == 1
+    if commas == 1:
+        return body.replace(",", "."), True
+    return None, False
+
+
+def _grouped(groups: list[str]) -> bool:
+    """Return whether digit groups are those of a number with thousands separators."""
+    return 1 <= len(groups[0]) <= 3 and groups[0] != "0" and all(len(group) == 3 for group in groups[1:])

@@ -1,0 +1,308 @@
+"""Execute a plan: bounded concurrency, one retry layer, every reply on disk, nothing sent twice."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from dodiag.interventions.plan import Call, Plan
+from dodiag.interventions.prompts import Assembler, Prompt
+from dodiag.runners.keys import prompt_digest, request_key
+from dodiag.runners.ledger import CallRow, FailureRow, Ledger, LedgerWriter, ReplyRow
+from dodiag.runners.progress import Progress, shown
+from dodiag.runners.protocol import Adapter, FailureKind, Request
+from dodiag.runners.retry import Answered, GaveUp, Retrier, RetryPolicy
+from dodiag.runners.scoring import score
+
+HOPELESS = 10
+"""Calls that may fail from the start, none having been answered, before the run stops by itself."""
+
+BREATHER = 64
+"""Calls after which a worker lets the loop run, for adapters that never wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a plan is run; none of it changes what is asked.
+
+    Attributes
+    ----------
+    concurrency : int
+        Calls in flight at once.
+    retry : RetryPolicy
+    input_price, output_price : float or None
+        Money per million tokens.
+    quiet : bool
+        Show no progress.
+    """
+
+    concurrency: int = 16
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    input_price: float | None = None
+    output_price: float | None = None
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """How a run ended.
+
+    Attributes
+    ----------
+    planned, reused, answered, failed : int
+        Calls of the plan; answered before; answered now; without a reply.
+    seconds : float
+    stopped : str or None
+        Why the run stopped early; None if it went through the whole plan.
+    interrupted : bool
+        Whether Ctrl-C stopped it.
+    money : float or None
+    """
+
+    planned: int
+    reused: int
+    answered: int
+    failed: int
+    seconds: float
+    stopped: str | None
+    interrupted: bool
+    money: float | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every call of the plan has an answer."""
+        return self.reused + self.answered == self.planned
+
+
+async def execute(plan: Plan, adapter: Adapter, ledger: Ledger, options: RunOptions) -> RunSummary:
+    """Send every call of a plan that the ledger has no answer to.
+
+    Raises
+    ------
+    DodiagError
+        If a medium cannot be read or the ledger cannot be written; every reply before is kept.
+    """
+    run = _Run(plan, adapter, ledger, options)
+    try:
+        return await run.execute()
+    finally:
+        await adapter.close()
+
+
+class _Run:
+    def __init__(self, plan: Plan, adapter: Adapter, ledger: Ledger, options: RunOptions) -> None:
+        manifest = ledger.manifest
+        self.plan = plan
+        self.adapter = adapter
+        self.ledger = ledger
+        self.options = options
+        self.parameters = manifest["parameters"]
+        self.assembler = Assembler(plan.pack, plan.design.history, adapter.sees_media) if plan.pack else None
+        self.progress = Progress(total=plan.call_count)
+        self.retrier = Retrier(adapter, options.retry, self.progress)
+        self.writer = LedgerWriter(ledger.path)
+        self.in_progress: dict[str, asyncio.Future[ReplyRow | GaveUp]] = {}
+        self.stopped: str | None = None
+        self.interrupted = False
+        if options.input_price is not None:
+            self.progress.money = 0.0
+
+    async def execute(self) -> RunSummary:
+        answered = bytearray(self.progress.total)
+        for position in self.ledger.answered_positions():
+            answered[position] = 1
+        self.progress.reused = sum(answered)
+        source = (call for call in self.plan.calls() if not answered[call.position])
+        count = max(1, min(self.options.concurrency, self.progress.total - self.progress.reused))
+        workers = [asyncio.create_task(self._work(source)) for _ in range(count)]
+        try:
+            async with shown(self.progress, quiet=self.options.quiet):
+                with self._interruptible(workers):
+                    await self._gather(workers)
+        finally:
+            await asyncio.to_thread(self.writer.close)
+        progress = self.progress
+        return RunSummary(
+            planned=progress.total,
+            reused=progress.reused,
+            answered=progress.done,
+            failed=progress.failed,
+            seconds=progress.elapsed,
+            stopped=self.stopped,
+            interrupted=self.interrupted,
+            money=progress.money,
+        )
+
+    @staticmethod
+    async def _gather(workers: list[asyncio.Task[None]]) -> None:
+        """Wait for the workers; the first error ends the others and is raised."""
+        try:
+            done, _ = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
+        finally:
+            for worker in workers:
+                worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+        for worker in done:
+            if not worker.cancelled() and (error := worker.exception()) is not None:
+                raise error
+
+    @contextlib.contextmanager
+    def _interruptible(self, workers: list[asyncio.Task[None]]) -> Iterator[None]:
+        """Let the first Ctrl-C end the workers in order, and a second one end the process at once."""
+        loop = asyncio.get_running_loop()
+
+        def stop() -> None:
+            if self.interrupted:
+                os._exit(130)
+            self.interrupted = True
+            self.stopped = "interrupted"
+            for worker in workers:
+                worker.cancel()
+
+        try:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, stop)
+        except (NotImplementedError, RuntimeError, ValueError):
+            yield
+            return
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+    async def _work(self, source: Iterator[Call]) -> None:
+        for count, call in enumerate(source, start=1):
+            if self.stopped:
+                return
+            await self._answer(call)
+            if count % BREATHER == 0:
+                await asyncio.sleep(0)
+
+    async def _answer(self, call: Call) -> None:
+        assert self.assembler is not None
+        prompt = self.assembler.prompt(call.instance, call.question, call.configuration)
+        digest = prompt_digest(prompt, call.instance.id, call.question.id)
+        key = request_key(self.adapter.model, self.adapter.endpoint, self.parameters, digest, call.draw)
+        stored = self.writer.pending(key) or self.ledger.reply(key)
+        if stored is not None:
+            self._record(call, stored, new=False)
+        elif key in self.in_progress:
+            result = await asyncio.shield(self.in_progress[key])
+            if isinstance(result, GaveUp):
+                self._record_failure(call, key, result)
+            else:
+                self._record(call, result, new=False)
+        else:
+            await self._send(call, key, digest, prompt)
+
+    async def _send(self, call: Call, key: str, digest: str, prompt: Prompt) -> None:
+        future: asyncio.Future[ReplyRow | GaveUp] = asyncio.get_running_loop().create_future()
+        self.in_progress[key] = future
+        request = Request(prompt, self.parameters, self.plan.task, call.instance, call.question, call.draw)
+        try:
+            answered = await self.retrier.send(request)
+        except GaveUp as failure:
+            future.set_result(failure)
+            self._record_failure(call, key, failure)
+        except BaseException:
+            future.cancel()
+            raise
+        else:
+            row = _reply_row(key, digest, prompt, call.draw, answered)
+            future.set_result(row)
+            self._record(call, row, new=True)
+        finally:
+            del self.in_progress[key]
+
+    def _record(self, call: Call, row: ReplyRow, new: bool) -> None:
+        scored = score(self.plan.task, call.question, row.to_reply())
+        reading = scored.reading
+        answer = CallRow(
+            position=call.position,
+            instance=call.instance.id,
+            unit=call.question.unit,
+            question=call.question.id,
+            step=call.question.step,
+            configuration=call.configuration.text,
+            draw=call.draw,
+            absent=",".join(call.absent),
+            key=row.key,
+            outcome=scored.outcome.value,
+            solved=None if scored.solved is None else int(scored.solved),
+            value=None if reading.value is None else json.dumps(reading.value),
+            how=reading.how,
+            strict=int(reading.strict),
+            flags=",".join(sorted(reading.flags)),
+        )
+        self.writer.add(*((row, answer) if new else (answer,)))
+        self.progress.done += 1
+        if new and self.progress.money is not None:
+            self.progress.money += self._cost(row)
+
+    def _cost(self, row: ReplyRow) -> float:
+        prices = (self.options.input_price or 0.0, self.options.output_price or 0.0)
+        return ((row.input_tokens or 0) * prices[0] + (row.output_tokens or 0) * prices[1]) / 1e6
+
+    def _record_failure(self, call: Call, key: str, failure: GaveUp) -> None:
+        trouble = failure.failure
+        self.writer.add(
+            FailureRow(
+                position=call.position,
+                instance=call.instance.id,
+                unit=call.question.unit,
+                question=call.question.id,
+                step=call.question.step,
+                configuration=call.configuration.text,
+                draw=call.draw,
+                absent=",".join(call.absent),
+                key=key,
+                kind=trouble.kind.value,
+                message=trouble.message,
+                attempts=failure.attempts,
+                failed_at=_now(),
+            )
+        )
+        self.progress.failed += 1
+        if trouble.kind.fatal:
+            self.stopped = self.stopped or f"{_REASON[trouble.kind]}: {trouble.message}"
+        elif self.progress.failed >= HOPELESS and self.progress.done == 0:
+            self.stopped = self.stopped or f"the first {HOPELESS} calls all failed: {trouble.message}"
+
+
+_REASON = {
+    FailureKind.QUOTA: "the quota is used up",
+    FailureKind.AUTH: "the server does not accept the key",
+}
+
+
+def _reply_row(key: str, digest: str, prompt: Prompt, draw: int, answered: Answered) -> ReplyRow:
+    reply = answered.reply
+    return ReplyRow(
+        key=key,
+        prompt_digest=digest,
+        draw=draw,
+        prompt=prompt.text,
+        media=json.dumps([[medium.mime, medium.digest] for medium in prompt.media]),
+        reply=reply.text,
+        reasoning=reply.reasoning,
+        finish=reply.finish.value,
+        provider_model=reply.model,
+        input_tokens=reply.usage.input,
+        output_tokens=reply.usage.output,
+        cached_tokens=reply.usage.cached,
+        reasoning_tokens=reply.usage.reasoning,
+        attempts=answered.attempts,
+        seconds=round(answered.seconds, 6),
+        finished_at=_now(),
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

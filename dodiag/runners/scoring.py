@@ -1,0 +1,46 @@
+"""From a reply to the outcome of a question: the one place where an answer is held against the truth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dodiag.runners.protocol import Reply
+from dodiag.runners.reading import Reading, read_answer
+from dodiag.scm.answers import AnswerType, same_answer
+from dodiag.scm.graph import TaskGraph
+from dodiag.scm.pack import Question, correct_answer, spec_of
+from dodiag.vocabulary import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A reply as it was read, and whether it solves the question.
+
+    Attributes
+    ----------
+    reading : Reading
+    outcome : Outcome
+        The reading's, or ``unscored`` where only a judge can tell.
+    solved : bool or None
+        None where the outcome is missing data.
+    """
+
+    reading: Reading
+    outcome: Outcome
+    solved: bool | None
+
+
+def score(task: TaskGraph, question: Question, reply: Reply) -> Scored:
+    """Read a reply by the question's declared type and compare it with the truth.
+
+    A reply without a usable answer is not solved. A text that equals the reference is solved; any other text is
+    ``unscored`` until a judge has seen it, and is missing data, not a wrong answer.
+    """
+    spec = spec_of(task, question)
+    reading = read_answer(reply.text, spec, finish=reply.finish.value)
+    if reading.outcome is not Outcome.VALUE or reading.value is None:
+        return Scored(reading, reading.outcome, False)
+    same = same_answer(reading.value, correct_answer(task, question), spec)
+    if spec.type is AnswerType.TEXT and not same:
+        return Scored(reading, Outcome.UNSCORED, None)
+    return Scored(reading, Outcome.VALUE, same)

@@ -1,0 +1,282 @@
+"""Start a run, continue a run: the manifest, the plan-hash guard, and the bridge from plain code to the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import platform
+import re
+import subprocess
+import threading
+from collections.abc import Coroutine, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import dodiag
+from dodiag.interventions.design import Design
+from dodiag.interventions.plan import Plan
+from dodiag.problems import UsageError
+from dodiag.runners.ledger import Ledger, RunLock
+from dodiag.runners.models import open_adapter
+from dodiag.runners.protocol import Adapter
+from dodiag.runners.retry import RetryPolicy
+from dodiag.runners.runner import RunOptions, RunSummary, execute
+from dodiag.scm.files import task_of, task_to_dict
+from dodiag.scm.graph import TaskGraph
+from dodiag.scm.pack import Pack, load_pack
+from dodiag.scm.source import Source
+
+PROTECTED = ("model", "endpoint", "sees_media", "parameters")
+SECRET = re.compile(r"(^|[_-])(api_?key|key|token|secret|password|authorization|credentials?)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """How a model name is opened; stored in the manifest, so it holds no secret.
+
+    Attributes
+    ----------
+    base_url : str or None
+    with_media : bool
+    timeout : float
+        Seconds one request may take.
+    key_variable : str
+        Name of the environment variable with the API key.
+    parameters : mapping
+        Sampling parameters that are sent with every call.
+    """
+
+    base_url: str | None = None
+    with_media: bool = True
+    timeout: float = 300.0
+    key_variable: str = "OPENAI_API_KEY"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+def start(
+    plan: Plan, model: str | Adapter, folder: Path, model_options: ModelOptions, run_options: RunOptions
+) -> RunSummary:
+    """Run a plan in a run directory; a directory that holds the same run is continued.
+
+    Raises
+    ------
+    UsageError
+        If the directory holds another run, another process works in it, or a parameter looks like a secret.
+    """
+    if plan.pack is None:
+        raise UsageError(f"task {plan.task.name} has no instances", "Run a task pack; dodiag generate makes one.")
+    _refuse_secrets(model_options.parameters)
+    if not plan.call_count:
+        raise UsageError("the plan has no calls", "None of its instances has a question of the asked units.")
+    adapter = _adapter(model, plan, model_options)
+    manifest = make_manifest(plan, model, adapter, model_options, run_options)
+    if (folder / "ledger.sqlite").exists():
+        ledger = Ledger(folder)
+        _refuse_other_run(ledger, manifest, folder)
+    elif folder.exists() and any(folder.iterdir()):
+        raise UsageError(f"{folder} is not empty and holds no run", "Choose another folder for --out.")
+    else:
+        ledger = Ledger.create(folder, manifest)
+    return _execute(plan, adapter, ledger, run_options)
+
+
+def resume(folder: Path, pack_folder: Path | None, changes: Mapping[str, Any]) -> tuple[Plan, RunSummary]:
+    """Continue a run from its directory alone.
+
+    Parameters
+    ----------
+    folder : Path
+        The run directory.
+    pack_folder : Path, optional
+        Where the pack is now, if it has moved.
+    changes : mapping
+        Run options that replace the manifest's: ``concurrency``, ``max_retries``, ``quiet``.
+
+    Raises
+    ------
+    UsageError
+        If the pack has changed since, or the run was made with a Python callable.
+    """
+    ledger = Ledger(folder)
+    manifest = ledger.manifest
+    if not manifest["reopenable"]:
+        cure = f"Call dodiag.run(..., out='{folder}') with the same function again."
+        raise UsageError(f"the model of {folder} is a Python callable", cure)
+    plan = plan_of(manifest, pack_folder)
+    model_options = ModelOptions(**manifest["model_options"])
+    run_options = run_options_of(manifest, changes)
+    adapter = open_adapter(
+        manifest["model_name"],
+        task=plan.task,
+        base_url=model_options.base_url,
+        with_media=model_options.with_media,
+        timeout=model_options.timeout,
+        key_variable=model_options.key_variable,
+    )
+    _refuse_other_run(ledger, make_manifest(plan, manifest["model_name"], adapter, model_options, run_options), folder)
+    return plan, _execute(plan, adapter, ledger, run_options)
+
+
+def plan_of(manifest: Mapping[str, Any], pack_folder: Path | None = None) -> Plan:
+    """Return the plan that a manifest describes, from the pack where it lies now.
+
+    Raises
+    ------
+    UsageError
+        If the pack is gone.
+    """
+    pack = _pack_of(manifest, pack_folder)
+    selection = manifest["selection"]
+    return Plan(
+        task=pack.task,
+        design=Design.from_dict(manifest["design"]),
+        pack=pack,
+        units=None if selection["units"] is None else tuple(selection["units"]),
+        instances=None if selection["instances"] is None else tuple(selection["instances"]),
+        limit=selection["limit"],
+    )
+
+
+def _pack_of(manifest: Mapping[str, Any], pack_folder: Path | None) -> Pack:
+    folder = pack_folder or Path(manifest["pack"]["path"])
+    if not folder.is_dir():
+        raise UsageError(f"the pack {folder} of this run is gone", "Name its new place with --pack.")
+    return load_pack(folder)
+
+
+def run_options_of(manifest: Mapping[str, Any], changes: Mapping[str, Any]) -> RunOptions:
+    """Return a manifest's run options with some replaced."""
+    stored = dict(manifest["run_options"])
+    retry = dict(stored.pop("retry"))
+    if (retries := changes.get("max_retries")) is not None:
+        retry["max_retries"] = retries
+    for name in ("concurrency", "quiet"):
+        if changes.get(name) is not None:
+            stored[name] = changes[name]
+    return RunOptions(**stored, retry=RetryPolicy(**retry))
+
+
+def make_manifest(
+    plan: Plan, model: str | Adapter, adapter: Adapter, model_options: ModelOptions, run_options: RunOptions
+) -> dict[str, Any]:
+    """Return everything that says what a run is, as JSON values and without secrets."""
+    assert plan.pack is not None
+    return {
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "dodiag": dodiag.__version__,
+        "revision": _git_revision(),
+        "python": platform.python_version(),
+        "platform": platform.platform(terse=True),
+        "libraries": {name: version(name) for name in ("networkx", "numpy", "pydantic", "aiohttp", "pillow")},
+        "task": plan.task.name,
+        "task_version": plan.task.version,
+        "task_graph": task_to_dict(plan.task),
+        "seed": plan.task.seed,
+        "pack": {"path": str(plan.pack.folder.resolve()), "digest": plan.pack.digest},
+        "plan_hash": plan.digest,
+        "calls": plan.call_count,
+        "design": plan.design.to_dict(),
+        "selection": {
+            "units": None if plan.units is None else list(plan.units),
+            "instances": None if plan.instances is None else list(plan.instances),
+            "limit": plan.limit,
+        },
+        "model": adapter.model,
+        "model_name": model if isinstance(model, str) else adapter.model,
+        "reopenable": isinstance(model, str),
+        "endpoint": adapter.endpoint,
+        "sees_media": adapter.sees_media,
+        "parameters": dict(model_options.parameters),
+        "model_options": asdict(model_options),
+        "run_options": asdict(run_options),
+    }
+
+
+def task_of_run(folder: Path) -> TaskGraph:
+    """Return the task graph of a run, as it was when the run started; the pack is not needed."""
+    with Ledger(folder) as ledger:
+        return task_of(Source(str(folder), ledger.manifest["task_graph"]))
+
+
+def _adapter(model: str | Adapter, plan: Plan, options: ModelOptions) -> Adapter:
+    if not isinstance(model, str):
+        return model
+    return open_adapter(
+        model,
+        task=plan.task,
+        base_url=options.base_url,
+        with_media=options.with_media,
+        timeout=options.timeout,
+        key_variable=options.key_variable,
+    )
+
+
+def _execute(plan: Plan, adapter: Adapter, ledger: Ledger, options: RunOptions) -> RunSummary:
+    lock = RunLock(ledger.folder)
+    try:
+        summary = run_in_loop(execute(plan, adapter, ledger, options))
+        ended = datetime.now(UTC).isoformat(timespec="seconds")
+        ledger.write_meta("ended", {"at": ended, **asdict(summary)})
+        return summary
+    finally:
+        ledger.close()
+        lock.release()
+
+
+def run_in_loop(coroutine: Coroutine[Any, Any, RunSummary]) -> RunSummary:
+    """Run a coroutine to its end, from plain code or from inside a notebook's running loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    results: list[RunSummary] = []
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            results.append(asyncio.run(coroutine))
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work, name="dodiag-run")
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def _refuse_other_run(ledger: Ledger, manifest: Mapping[str, Any], folder: Path) -> None:
+    stored = ledger.manifest
+    if stored["plan_hash"] != manifest["plan_hash"]:
+        same_pack = stored["pack"]["digest"] == manifest["pack"]["digest"]
+        what = "another plan" if same_pack else "a pack with other content"
+        raise UsageError(f"{folder} holds a run of {what}", "Choose another folder for --out.")
+    for name in PROTECTED:
+        if stored[name] != manifest[name]:
+            was, now = json.dumps(stored[name]), json.dumps(manifest[name])
+            message = f"{folder} holds a run with another {name.replace('_', ' ')} ({was}, not {now})"
+            raise UsageError(message, "Choose another folder for --out.")
+
+
+def _refuse_secrets(parameters: Mapping[str, Any]) -> None:
+    for name in parameters:
+        if SECRET.search(name):
+            cure = "Secrets come from the environment; parameters are stored with the run."
+            raise UsageError(f"parameter '{name}' looks like a secret", cure)
+
+
+def _git_revision() -> str | None:
+    """Return the revision of the source checkout that is running, if it is one."""
+    source = Path(dodiag.__file__).resolve().parent.parent
+    if not (source / ".git").exists():
+        return None
+    command = ["git", "-C", str(source), "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
