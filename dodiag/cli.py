@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 EXIT_OK, EXIT_INPUT, EXIT_INCOMPLETE, EXIT_INTERRUPTED = 0, 2, 3, 130
 
+
+def examples(*commands: str) -> str:
+    """Return the epilog of a command's help."""
+    return "\b\nExamples:\n" + "\n".join(f"  {command}" for command in commands)
+
+
 app = typer.Typer(
     name="dodiag",
     no_args_is_help=True,
@@ -70,7 +76,10 @@ PriceOption = Annotated[
 QuietFlag = Annotated[bool, typer.Option("--quiet", help="Show no progress line.")]
 
 
-@app.command(epilog="Examples: dodiag check my_task/ · dodiag check my_task/task.yaml --json · dodiag check maze")
+@app.command(
+    short_help="Check a task graph file or a whole task pack.",
+    epilog=examples("dodiag check my_task/", "dodiag check my_task/task.yaml --json", "dodiag check maze"),
+)
 def check(
     path: Annotated[str, typer.Argument(help="A task graph file, a task pack, or a shipped task.")],
     as_json: JsonFlag = False,
@@ -104,7 +113,10 @@ def check(
         typer.echo(f"{task}: no problems{extent}")
 
 
-@app.command(epilog="Examples: dodiag plan dice_sum · dodiag plan my_task/ --quick · dodiag plan maze --json")
+@app.command(
+    short_help="Show what a run would ask, and its price.",
+    epilog=examples("dodiag plan dice_sum", "dodiag plan my_task/ --quick", "dodiag plan maze --json"),
+)
 def plan(
     path: Annotated[str, typer.Argument(help="A task pack, a task graph file, or a shipped task.")],
     contrast: ContrastOption = None,
@@ -171,7 +183,8 @@ def plan(
 
 
 @app.command(
-    epilog="Examples: dodiag draw dice_sum | dot -Tsvg > dice.svg · dodiag draw maze --format mermaid"
+    short_help="Write a task graph as DOT, Mermaid, GraphML, YAML or JSON.",
+    epilog=examples("dodiag draw dice_sum | dot -Tsvg > dice.svg", "dodiag draw maze --format mermaid"),
 )
 def draw(
     path: Annotated[str, typer.Argument(help="A task graph file, a task pack, or a shipped task.")],
@@ -193,7 +206,10 @@ def draw(
         typer.echo(f"wrote {out}")
 
 
-@app.command(epilog="Example: dodiag generate dice_sum --instances 130 --seed 1 --out packs/dice")
+@app.command(
+    short_help="Generate a task pack whose truth is known.",
+    epilog=examples("dodiag generate dice_sum --instances 130 --seed 1 --out packs/dice"),
+)
 def generate(
     task: Annotated[str, typer.Argument(help="A task that has a generator, such as dice_sum.")],
     out: Annotated[Path, typer.Option("--out", help="The folder to write; it must not exist or be empty.")],
@@ -219,9 +235,12 @@ def generate(
 
 
 @app.command(
-    epilog="Examples: dodiag run dice_sum --model sim:default --out runs/first · "
-    "dodiag run packs/dice --model openai/my-model --base-url http://127.0.0.1:8000/v1 --out runs/local · "
-    "dodiag run packs/dice --model litellm:anthropic/claude-sonnet-4-5 --quick --out runs/claude"
+    short_help="Run a task pack against a model, and print its scores.",
+    epilog=examples(
+        "dodiag run dice_sum --model sim:default --out runs/first",
+        "dodiag run packs/dice --model openai/NAME --base-url http://127.0.0.1:8000/v1 --out runs/local",
+        "dodiag run packs/dice --model litellm:PROVIDER/NAME --quick --out runs/quick",
+    ),
 )
 def run(
     pack: Annotated[str, typer.Argument(help="A task pack, or the name of a shipped sample such as dice_sum.")],
@@ -303,7 +322,7 @@ def run(
     finish(folder, summary)
 
 
-@app.command(epilog="Example: dodiag resume runs/local --concurrency 4")
+@app.command(short_help="Continue an interrupted run.", epilog=examples("dodiag resume runs/local --concurrency 4"))
 def resume(
     run_dir: Annotated[Path, typer.Argument(help="The run directory of an interrupted run.")],
     pack: Annotated[Path | None, typer.Option("--pack", help="Where the task pack is now, if it has moved.")] = None,
@@ -318,7 +337,10 @@ def resume(
     finish(run_dir, summary)
 
 
-@app.command(epilog="Examples: dodiag scores runs/first · dodiag scores table.csv --task my_task/task.yaml --json")
+@app.command(
+    short_help="Print the scores of a run or an outcome table.",
+    epilog=examples("dodiag scores runs/first", "dodiag scores table.csv --task my_task/task.yaml --json"),
+)
 def scores(
     source: Annotated[Path, typer.Argument(help="A run directory, or an outcome table (Parquet or CSV).")],
     task: Annotated[

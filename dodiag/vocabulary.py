@@ -232,6 +232,13 @@ def arms(
     return Arms(base.replace(prerequisite, contrast.a), base.replace(prerequisite, contrast.a_prime))
 
 
+BLOCK_START, BLOCK_END = "<prerequisites>", "</prerequisites>"
+"""Lines around the injected questions and answers of a prompt."""
+
+WITHHELD = "(drawn on the picture)"
+"""Stands for the answer of an injected question whose truth is shown on the picture alone (Maze rule)."""
+
+
 class Outcome(StrEnum):
     """What one answered call came to.
 

@@ -95,9 +95,10 @@ def write_pack(
         If the file system does not let it.
     """
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.", suffix=".partial") as work:
-            staged = Path(work) / out.name
+        target = out.absolute()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.", suffix=".partial") as work:
+            staged = Path(work) / target.name
             staged.mkdir()
             (staged / "task.yaml").write_text(write_task(task), encoding="utf-8")
             with (staged / INSTANCES).open("w", encoding="utf-8", newline="\n") as lines:
@@ -109,9 +110,9 @@ def write_pack(
                     lines.write(instance.model_dump_json(exclude_defaults=True) + "\n")
                     if progress is not None:
                         progress(done)
-            if out.is_dir():
-                out.rmdir()
-            staged.rename(out)
+            if target.is_dir():
+                target.rmdir()
+            staged.rename(target)
     except OSError as error:
         raise UsageError(
             f"cannot write {out}: {error.strerror or error}", "Name a folder that can be written."

@@ -32,7 +32,7 @@ PROBE_SECONDS = 60
 _PROBE = "import mujoco; mujoco.Renderer(mujoco.MjModel.from_xml_string('<mujoco/>'), 16, 16).render()"
 
 INSTALL_WHEEL = "Install it with: pip install 'dodiag[render]'"
-INSTALL_GL = "On Debian and Ubuntu install one with: apt-get install -y libegl1 libgl1-mesa-dri"
+INSTALL_GL = "On Debian and Ubuntu install one with: apt-get install -y libegl1 libopengl0 libgl1-mesa-dri"
 
 
 @lru_cache(maxsize=1)
@@ -74,14 +74,17 @@ def _why_not(backend: str) -> str | None:
     if probe.returncode == 0:
         return None
     lines = [line for line in probe.stderr.splitlines() if line.strip()]
-    return lines[-1].strip() if lines else f"ended with status {probe.returncode}"
+    return lines[-1].strip().rstrip(".") if lines else f"ended with status {probe.returncode}"
 
 
 def _cannot_draw(error: Exception) -> MissingDependency:
-    reason = " ".join(str(error).split()) or type(error).__name__
+    reason = (" ".join(str(error).split()) or type(error).__name__).rstrip(".")
     chosen = os.environ.get("MUJOCO_GL")
-    how = f" with MUJOCO_GL={chosen}" if chosen else ""
-    return MissingDependency(f"MuJoCo cannot draw{how}: {reason}", f"{INSTALL_GL}, or unset MUJOCO_GL")
+    if chosen:
+        cure = f"Unset MUJOCO_GL to have one chosen. {INSTALL_GL}"
+        return MissingDependency(f"MuJoCo cannot draw with MUJOCO_GL={chosen}: {reason}", cure)
+    cure = "Set MUJOCO_GL=egl before Python starts: mujoco was imported before a GL library was chosen"
+    return MissingDependency(f"MuJoCo cannot draw: {reason}", cure if sys.platform == "linux" else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ def clustered_wilson(sums: ArrayLike, sizes: ArrayLike, level: float = 0.95) -> 
     ValueError
         If there is no outcome.
     """
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
     total = np.asarray(sums, dtype=np.float64)
     count = np.asarray(sizes, dtype=np.float64)
@@ -70,7 +70,7 @@ def clustered_wilson(sums: ArrayLike, sizes: ArrayLike, level: float = 0.95) -> 
         effective = min(float(n), p * (1 - p) / variance) if variance > 0 else float(clusters)
     else:
         effective = float(clusters)
-    z = float(norm.ppf(0.5 + level / 2))
+    z = float(ndtri(0.5 + level / 2))
     centre = (p + z * z / (2 * effective)) / (1 + z * z / effective)
     half = z * math.sqrt(p * (1 - p) / effective + z * z / (4 * effective**2)) / (1 + z * z / effective)
     lower = 0.0 if p == 0 else max(0.0, centre - half)

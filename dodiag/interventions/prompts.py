@@ -21,14 +21,12 @@ from dodiag.problems import DodiagError
 from dodiag.scm.answers import LETTERS, AnswerSpec, AnswerType, show_answer
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.pack import Instance, Pack, Question, correct_answer, incorrect_answer, spec_of
-from dodiag.vocabulary import Configuration, State
+from dodiag.vocabulary import BLOCK_END, BLOCK_START, WITHHELD, Configuration, State
 
 TEMPLATE_VERSION = 1
 """Part of every plan hash: a changed template is a changed experiment."""
 
-BLOCK_START, BLOCK_END = "<prerequisites>", "</prerequisites>"
 INTRODUCTION = "These questions about the same input have been answered before. Use them to answer the question below."
-WITHHELD = "(drawn on the picture)"
 
 MIME_BY_MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),

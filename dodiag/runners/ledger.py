@@ -244,6 +244,11 @@ class Ledger:
         for row in self._reader.execute(query):
             yield FailureRow(*map(_loaded, row))
 
+    @property
+    def empty(self) -> bool:
+        """Whether no reply has been stored yet."""
+        return self._reader.execute("SELECT 1 FROM replies LIMIT 1").fetchone() is None
+
     def usage(self) -> tuple[int, int, int]:
         """Return the number of distinct replies and their input and output tokens, as far as reported."""
         query = "SELECT count(*), coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0) FROM replies"
@@ -284,18 +289,13 @@ class RunLock:
 
 
 class LedgerWriter:
-    """Appends rows from a thread of its own: what is handed over together is committed together, and synced to disk.
-
-    Rows handed over are visible to :meth:`pending` until they are on disk, so a request that was just answered is
-    never sent again.
-    """
+    """Appends rows from a thread of its own: what is handed over together is committed together, and synced to disk."""
 
     _STOP = object()
 
     def __init__(self, path: Path, capacity: int = 4096) -> None:
         self._path = path
         self._queue: queue.Queue[Any] = queue.Queue(maxsize=capacity)
-        self._pending: dict[str, ReplyRow] = {}
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._work, name="ledger-writer", daemon=True)
         self._thread.start()
@@ -309,14 +309,7 @@ class LedgerWriter:
             If an earlier commit failed, for instance on a full disk.
         """
         self._raise_error()
-        for row in rows:
-            if isinstance(row, ReplyRow):
-                self._pending[row.key] = row
         self._queue.put(rows)
-
-    def pending(self, key: str) -> ReplyRow | None:
-        """Return a reply that was handed over and may not be on disk yet."""
-        return self._pending.get(key)
 
     def close(self) -> None:
         """Wait until everything is on disk.
@@ -348,11 +341,8 @@ class LedgerWriter:
             while not stopped:
                 batch, stopped = self._batch()
                 with connection:
-                    for row in batch:
-                        connection.execute(_INSERT[type(row)], _values(row))
-                for row in batch:
-                    if isinstance(row, ReplyRow):
-                        self._pending.pop(row.key, None)
+                    for kind, statement in _INSERT.items():
+                        connection.executemany(statement, (_values(row) for row in batch if type(row) is kind))
         except sqlite3.Error as error:
             self._error = error
             self._drain()

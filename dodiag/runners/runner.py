@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import signal
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -95,6 +96,31 @@ async def execute(plan: Plan, adapter: Adapter, ledger: Ledger, options: RunOpti
         await adapter.close()
 
 
+def most_calls_per_question(plan: Plan) -> int:
+    """Return the largest number of calls that one question of a plan has."""
+    counts = [len(plan.configurations(unit)) for unit in plan.asked_units]
+    return max(counts) * plan.design.draws
+
+
+class _Recent:
+    """The replies of the last requests: only calls of one question can share a reply, and those are planned together.
+
+    It spares a look into the ledger for every call of a fresh run.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = max(capacity, 256)
+        self._rows: OrderedDict[str, ReplyRow] = OrderedDict()
+
+    def get(self, key: str) -> ReplyRow | None:
+        return self._rows.get(key)
+
+    def put(self, key: str, row: ReplyRow) -> None:
+        self._rows[key] = row
+        if len(self._rows) > self._capacity:
+            self._rows.popitem(last=False)
+
+
 class _Run:
     def __init__(self, plan: Plan, adapter: Adapter, ledger: Ledger, options: RunOptions) -> None:
         manifest = ledger.manifest
@@ -107,6 +133,8 @@ class _Run:
         self.progress = Progress(total=plan.call_count)
         self.retrier = Retrier(adapter, options.retry, self.progress)
         self.writer = LedgerWriter(ledger.path)
+        self.continued = not ledger.empty
+        self.recent = _Recent(4 * most_calls_per_question(plan) + options.concurrency)
         self.in_progress: dict[str, asyncio.Future[ReplyRow | GaveUp]] = {}
         self.stopped: str | None = None
         self.interrupted = False
@@ -190,7 +218,9 @@ class _Run:
         prompt = self.assembler.prompt(call.instance, call.question, call.configuration)
         digest = prompt_digest(prompt, call.instance.id, call.question.id)
         key = request_key(self.adapter.model, self.adapter.endpoint, self.parameters, digest, call.draw)
-        stored = self.writer.pending(key) or self.ledger.reply(key)
+        stored = self.recent.get(key)
+        if stored is None and self.continued:
+            stored = self.ledger.reply(key)
         if stored is not None:
             self._record(call, stored, new=False)
         elif key in self.in_progress:
@@ -217,6 +247,7 @@ class _Run:
         else:
             row = _reply_row(key, digest, prompt, call.draw, answered)
             future.set_result(row)
+            self.recent.put(key, row)
             self._record(call, row, new=True)
         finally:
             del self.in_progress[key]

@@ -8,10 +8,10 @@ from packs import SUMS, maze_pack, picture, sums_instance, sums_pack, write_pack
 from PIL import Image, ImageChops
 
 from dodiag.interventions.annotate import annotate
-from dodiag.interventions.prompts import BLOCK_END, BLOCK_START, WITHHELD, Assembler
+from dodiag.interventions.prompts import Assembler
 from dodiag.problems import DodiagError
 from dodiag.scm.pack import Annotation, load_pack
-from dodiag.vocabulary import Configuration
+from dodiag.vocabulary import BLOCK_END, BLOCK_START, WITHHELD, Configuration
 
 
 def block(text):

@@ -109,7 +109,6 @@ def test_failed_calls_are_sent_again_on_resume_and_only_those(tmp_path):
         summary = dodiag.resume(tmp_path / "r")
         assert served.requests - sent == summary.answered == 1
         assert summary.complete
-    assert set(dodiag.outcomes(tmp_path / "r")["outcome"]) <= {"value", "invalid"}
     assert len(dodiag.outcomes(tmp_path / "r")) == 55
 
 
@@ -459,7 +458,7 @@ def test_killed_at_any_moment_a_run_repeats_at_most_the_calls_in_flight(tmp_path
             process.kill()
             process.communicate()
         process = spawn(pack, served.url, tmp_path / "r")
-        out, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=60)
         assert process.returncode == 0, err
         assert 220 <= served.requests <= 220 + 4 * len(moments)
         assert max(served.prompts.values()) <= 1 + len(moments)
@@ -476,7 +475,7 @@ def test_ctrl_c_ends_soon_keeps_every_answer_and_says_how_to_go_on(tmp_path):
         wait_for(served, 88)
         process.send_signal(signal.SIGINT)
         sent = time.monotonic()
-        out, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=30)
         assert time.monotonic() - sent < 10
         assert process.returncode == 130
         assert f"dodiag resume {tmp_path / 'r'}" in err

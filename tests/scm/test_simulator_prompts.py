@@ -12,7 +12,8 @@ from dodiag.scm.answers import show_answer
 from dodiag.scm.files import load_task
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.pack import Instance, Question, correct_answer, incorrect_answer, spec_of
-from dodiag.scm.simulator.reading_prompts import DRAWN, read_configuration
+from dodiag.scm.simulator.reading_prompts import read_configuration
+from dodiag.vocabulary import WITHHELD
 
 DICE = load_task("dice_sum")
 MAZE = load_task("maze")
@@ -69,7 +70,7 @@ def entry(task: TaskGraph, instance: Instance, question_id: str, state: str) -> 
     elif state == "0":
         fields["answer"] = show_answer(incorrect_answer(task, instance, question), spec)
     elif state == "d":
-        fields["answer"] = DRAWN
+        fields["answer"] = WITHHELD
     return fields
 
 

@@ -358,16 +358,6 @@ def test_interventions_on_dependent_prerequisites_are_exact(x1: int, x2: int) ->
     assert found == pytest.approx(float(query.values[1]), abs=TOLERANCE)
 
 
-@pytest.mark.xfail(strict=False, reason="pgmpy issue #3543: do on a parent and its child at once")
-def test_pgmpy_causal_inference_answers_several_targets() -> None:
-    from pgmpy.inference import CausalInference
-
-    query = CausalInference(trap_network()).query(["Y"], do={"X1": 0, "X2": 0}, show_progress=False)
-    assert float(query.values[1]) == pytest.approx(trap_truth(0, 0), abs=1e-6)
-
-
-# Chains.
-
 CHAINED = {
     "maze": ["Y"],
     "map_navigation": ["X2"],

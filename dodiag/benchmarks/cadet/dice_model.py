@@ -99,6 +99,8 @@ TIMESTEP = 0.002
 MAX_STEPS = 1500
 ARENA = 0.085
 """Half-width of the walled square that dice are thrown into, metres."""
+HAND_SPACING, HAND_HEIGHT = 0.036, 0.05
+"""Metres between dice before the throw, more than the largest die's diagonal; and from the table to the lowest."""
 TEXTURE_SIZE = 512
 PLANKS = 8
 MIN_TOP_NORMAL = 0.999
@@ -372,7 +374,7 @@ def _hand(rng: np.random.Generator, count: int) -> Iterator[Floats]:
     places = [(x, y, z) for z in (0, 1) for x in (-1, 0, 1) for y in (-1, 0, 1)]
     for place in rng.permutation(len(places))[:count]:
         jitter = rng.uniform(-0.002, 0.002, size=3)
-        yield 0.036 * np.asarray(places[place]) + np.array((0, 0, 0.05)) + jitter
+        yield HAND_SPACING * np.asarray(places[place]) + np.array((0, 0, HAND_HEIGHT)) + jitter
 
 
 def random_rotation(rng: np.random.Generator) -> Floats:

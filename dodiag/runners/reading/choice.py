@@ -22,8 +22,8 @@ _LEAD = re.compile(
 )
 """What may stand before the letter itself: wrapping, and words that only introduce it."""
 
-_LETTER = re.compile(r"([A-Za-z])(?:(?![\w'])|(?=[\u3000-\u9fff\uac00-\ud7af]))(?!-\w)")
-_LETTERS = re.compile(r"[A-Za-z]{2,26}(?![\w'])")
+_LETTER = re.compile(r"([A-Za-z])(?:(?!\w|'\w)|(?=[\u3000-\u9fff\uac00-\ud7af]))(?!-\w)")
+_LETTERS = re.compile(r"[A-Za-z]{2,26}(?!\w|'\w)")
 _CLOSERS = re.compile(r"[)\]}\"'*_`>|" + "\ue001\ue003]*+")
 _CLOSED = re.compile(r"\s*(?:$|[.,;:!?()\[\]/&+|\n\-–—=<>\"]|and\b|or\b|are\b|both\b)")
 _AFTER_ANY = re.compile(r"\s+(?:because|since|as|is|due|given|based|and|or|but|for|so)\b")
@@ -32,14 +32,14 @@ _AFTER_NOT_WORD = re.compile(
 )
 _ANOTHER = re.compile(
     r"\s*(?:,|/|&|\+|\||;|>|and\b|or\b)\s*(?:(?:or|and|also|maybe|possibly|perhaps|option|choice|letter)\b\s*){0,3}"
-    r"[\"'(\[*]{0,3}([A-Za-z])(?![\w'])(?!-\w)"
+    r"[\"'(\[*]{0,3}([A-Za-z])(?!\w|['-]\w)"
 )
 _SECOND_AT_END = re.compile(r"[.):]\s*([A-Z])\W*$")
 _SEPARATORS = re.compile(r"[\s.):,;\-–—=>\"'(\[*_|]*+")
 _ARTICLE = re.compile(r"(?:(?:the|a|an|option|is|namely|i\.e\.)(?![\w'])[\s:\"'(]*)+")
 _ENUMERATED = re.compile(r"\s*[.):,;\-–—]|\W*(?:because|since|as)\b")
 _OR_TEXT = re.compile(r"[\s,]*(?:or\b|and\b|/|&|,)\s*(?:the |a |an )?")
-_CONTRADICTION_END = re.compile(r"[\s\"')\]]*(?:$|[.,;:!?\n]|because\b|since\b|as\b)")
+_CONTRADICTION_END = re.compile(r"(?: (?:one|option|choice|answer))?[\s\"')\]]*(?:$|[.,;:!?\n]|because\b|since\b|as\b)")
 
 
 class Head(NamedTuple):
@@ -143,10 +143,10 @@ def _line_head(line: str, options: Options) -> Head | None:
     if letter := options.exact(line):
         return Head(Found(letter, line, "line"), "own")
     head = _head(line, options, "line")
-    return None if head is None or head.tail == "free" else head
+    return None if head is None or head.tail == "free" or _DENIAL.search(line) else head
 
 
-_NAMED_LETTER = re.compile(r"(?:\b(?:[Oo]ption|[Cc]hoice|[Ll]etter) \(?|\()([A-Z])(?![\w'])(?!-\w)\)?")
+_NAMED_LETTER = re.compile(r"(?:\b(?:[Oo]ption|[Cc]hoice|[Ll]etter) \(?|\()([A-Z])(?!\w|['-]\w)\)?")
 _DENIAL = re.compile(
     r"\b(?:not|nor|neither|never|wrong|incorrect|except|unlike|ruled out|eliminate|exclude)\b|n't\b", re.IGNORECASE
 )
@@ -169,13 +169,13 @@ def _by_option_letter(text: str, options: Options) -> Found | None:
 
 def _by_option_text(text: str, options: Options) -> Found | None:
     named, negated = options.mentioned(text)
+    if not named:
+        return _yes_or_no(text, options)
     if abstains(text):
         return None
     if len(named) == 1 and not named & negated:
         return Found(named.pop(), text, "option_text")
-    if named:
-        return undecided(text, "option_text")
-    return _yes_or_no(text, options)
+    return undecided(text, "option_text")
 
 
 _YES = frozenset("yes yep yeah yup absolutely definitely certainly of-course indeed".split())
@@ -213,12 +213,12 @@ def _head_text(line: str, folded: str, place: int, here: tuple[str, int], option
     letter, end = here
     if not line[end:].strip(WRAPPERS):
         return Head(Found(letter, line[place:end], how), "own")
-    if not _CONTRADICTION_END.match(line, end):
-        return None
     connective = _OR_TEXT.match(folded, end)
     if connective and (other := options.at(folded, connective.end())) and other[0] != letter:
         ends = not line[other[1] :].strip(WRAPPERS)
         return Head(nothing_valid(line, how, "several"), "nothing" if ends else "free")
+    if not _CONTRADICTION_END.match(line, end):
+        return None
     return Head(Found(letter, line[place:end], how), "free")
 
 

@@ -117,8 +117,10 @@ _MARKUP = re.compile(r"[*_`$\\<#~>]")
 _SPECIAL_TOKEN = re.compile(r"<\|[A-Za-z_]{1,30}\|>|</?s>|<(?:start|end)_of_turn>")
 _ANSWER_OPEN = re.compile(r"<(?:final_?)?answer>", re.IGNORECASE)
 _ANSWER_CLOSE = re.compile(r"</(?:final_?)?answer>", re.IGNORECASE)
-_LINE_BREAK_TAG = re.compile(r"<(?:br|/p|/div|/li)\s?/?>", re.IGNORECASE)
-_HTML_TAG = re.compile(r"</?(?:b|i|u|em|strong|span|p|div|li|ul|ol|code|pre|sub|mark|center|small)>", re.IGNORECASE)
+_LINE_BREAK_TAG = re.compile(r"<(?:br|/div|/li)\s?/?>", re.IGNORECASE)
+_HTML_TAG = re.compile(r"</?(?:em|strong|span|div|li|ul|ol|code|pre|sub|mark|center|small)>", re.IGNORECASE)
+_ONE_LETTER_TAG = {letter: re.compile(f"</?{letter}>", re.IGNORECASE) for letter in "biup"}
+"""Only tags where they are closed: ``<B>`` alone is the letter B."""
 _FENCE = re.compile(r"```[A-Za-z]{0,12}(?=\s|$)|```")
 _STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 _HEADING = re.compile(r"^[ \t]{0,3}(?:#{1,6}[ \t]|>[ \t]?)++", re.MULTILINE)
@@ -130,6 +132,10 @@ def _unwrap(text: str) -> str:
     if "<" in text:
         text = _SPECIAL_TOKEN.sub("", text)
         text = _ANSWER_CLOSE.sub(TAG_END, _ANSWER_OPEN.sub(TAG, text))
+        lowered = text.lower()
+        for letter, tag in _ONE_LETTER_TAG.items():
+            if f"</{letter}>" in lowered:
+                text = tag.sub("", text)
         text = _HTML_TAG.sub("", _LINE_BREAK_TAG.sub("\n", text))
     if "`" in text:
         text = _FENCE.sub("\n", text).replace("`", "")
@@ -181,7 +187,7 @@ def _unwrap_latex(text: str) -> str:
 
 
 _SPACED_SIGN = re.compile(r"(?<=[=≈(]) ?- (?=\d)")
-_SPACES = re.compile(r"[^\S\n]++")
+_SPACES = re.compile(r"[^\S\n]{2,}+|[^\S\n ]")
 
 
 def _tidy(text: str) -> str:

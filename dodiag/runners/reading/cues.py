@@ -72,8 +72,12 @@ def _pattern(nouns: str | None) -> re.Pattern[str]:
     )
 
 
-_DEFAULT_PATTERN = _pattern(None)
+_DEFAULT = _pattern(None)
 _PATTERNS = {kind: _pattern(nouns) for kind, nouns in _NOUNS.items()}
+
+_DEFAULT_WORDS = (BOXED, TAG, "ans", *_ANSWER.split("|")[2:])
+_WORDS = {kind: _DEFAULT_WORDS + tuple(re.findall(r"[a-z]{4,}", nouns)) for kind, nouns in _NOUNS.items()}
+"""What has to stand in a text for the pattern to match; looking for it is faster."""
 
 _LABEL_PLACE = re.compile(
     r"""[\W_]*(?:(?:so|thus|therefore|hence|and|the|my|final|correct|best|short|right|overall|in|conclusion|is|model|"?final)
@@ -101,6 +105,7 @@ _REVERSED = re.compile(
         (?:correct|right|best|final|answer)\b(?!\ (?:of|side|hand|lane|turn))""",
     re.VERBOSE,
 )
+_VERDICTS = ("correct", "right", "best", "final", "answer")
 _UNSURE_OF_LETTER = re.compile(r"\b(?:and|or|nor|if|whether|not|neither|either|that|why|both)\ (?:\w+\ )?\W{0,2}$", re.IGNORECASE)
 
 WITHDRAWAL = re.compile(
@@ -121,10 +126,13 @@ def find_cues(text: str, kind: AnswerType) -> list[Cue]:
     kind : AnswerType
         Types bring their own nouns: ``the order is`` is a cue for a list, ``option: B`` for a choice.
     """
-    cues = [
-        cue for match in _PATTERNS.get(kind, _DEFAULT_PATTERN).finditer(text) if (cue := _cue(text, match)) is not None
-    ]
-    if kind is AnswerType.CHOICE:
+    lowered = text.lower()
+    cues = (
+        [cue for match in _PATTERNS.get(kind, _DEFAULT).finditer(text) if (cue := _cue(text, match)) is not None]
+        if any(word in lowered for word in _WORDS.get(kind, _DEFAULT_WORDS))
+        else []
+    )
+    if kind is AnswerType.CHOICE and any(word in lowered for word in _VERDICTS):
         cues += [
             Cue(match.start(), match.end(), match["letter"], match.end(), False, "cue")
             for match in _REVERSED.finditer(text)

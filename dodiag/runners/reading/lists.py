@@ -144,7 +144,9 @@ def _without_enumeration(text: str) -> str:
     """Return ``1. B 2. A`` as ``B, A``; numbers that do not run 1, 2, … are entries."""
     markers = list(_ENUMERATOR.finditer(text))
     if len(markers) < 2 or [int(marker[1]) for marker in markers] != list(range(1, len(markers) + 1)):
-        return "\n".join(line.lstrip("-* ") if line[:2] in ("- ", "* ") else line for line in text.split("\n"))
+        lines = text.split("\n")
+        bullets = len(lines) > 1
+        return "\n".join(line.lstrip("-* ") if bullets and line[:2] in ("- ", "* ") else line for line in lines)
     if text[: markers[0].start()].strip(WRAPPERS):
         return text
     ends = [marker.start() for marker in markers[1:]] + [len(text)]

@@ -50,11 +50,25 @@ _STILL_ANSWERS = re.compile(
 )
 
 
+_TELLTALE = (
+    "n't", "not", "unable", "cant", "won", "declin", "sorry", "unclear", "uncertain", "determinate", "undetermined", "unknown",
+    "no ", "impossible", "insufficient", "n/a", "none", "null", "nil", "against", "please", "if you", "could you",
+)  # fmt: skip
+"""One of these stands in every refusal and abstention; looking for them is faster than the patterns."""
+
+
+def _may_abstain(text: str) -> bool:
+    lowered = text.lower()
+    return any(word in lowered for word in _TELLTALE)
+
+
 def abstains(text: str) -> bool:
     """Return whether a text gives no answer, by refusing or by not knowing.
 
     A hedge that goes on to answer ("not sure, but I count 7") is no abstention.
     """
+    if not _may_abstain(text):
+        return False
     for pattern in (_ABSTAINS, _DECLINES, _UNSEEN):
         if (match := pattern.search(text)) and not _STILL_ANSWERS.search(text, match.end()):
             return True
@@ -74,6 +88,8 @@ def without_answer(text: str) -> tuple[Outcome, str, str]:
     tuple of Outcome, str, str
         ``refused`` or ``none``; a flag (``unseen``, ``abstained`` or empty); the words that show it.
     """
+    if not _may_abstain(text):
+        return Outcome.NONE, "", ""
     if match := _UNSEEN.search(text):
         return Outcome.REFUSED, "unseen", match[0]
     if match := _DECLINES.search(text):

@@ -17,7 +17,7 @@ _EXPLANATION = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _EMPHASIS = re.compile(r"(?<![\w*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w*])")
-_FENCE = re.compile(r"^\s*```\w{0,12}\s*\n|\n\s*```\s*$")
+_FENCE = re.compile(r"\A```\w{0,12}\n|\n[ \t]{0,8}```\Z")
 _TAGS = re.compile(r"<(?:final_?)?answer>", re.IGNORECASE)
 _TAG_ENDS = re.compile(r"</(?:final_?)?answer>", re.IGNORECASE)
 _SPECIAL_TOKEN = re.compile(r"<\|[A-Za-z_]{1,30}\|>|</?s>|<(?:start|end)_of_turn>")
@@ -58,7 +58,7 @@ def read_text(visible: str) -> tuple[Found | None, bool]:
 
 
 def _without_wrapping(text: str) -> str:
-    text = _EMPHASIS.sub("", _FENCE.sub("", text)).strip()
+    text = _EMPHASIS.sub("", _FENCE.sub("", text.strip())).strip()
     if len(text) > 1 and text[0] + text[-1] in _QUOTES and text.count(text[0]) <= 2:
         text = text[1:-1]
     return " ".join(text.split())

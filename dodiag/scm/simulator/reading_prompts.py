@@ -17,10 +17,9 @@ from dodiag.problems import UsageError
 from dodiag.scm.answers import show_answer
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.pack import Instance, Question, correct_answer, incorrect_answer, spec_of
-from dodiag.vocabulary import Configuration, State
+from dodiag.vocabulary import BLOCK_END, BLOCK_START, WITHHELD, Configuration, State
 
-BLOCK = re.compile(r"^<prerequisites>\r?\n(.*?)^</prerequisites>\r?$", re.MULTILINE | re.DOTALL)
-DRAWN = "(drawn on the picture)"
+BLOCK = re.compile(rf"^{BLOCK_START}\r?\n(.*?)^{BLOCK_END}\r?$", re.MULTILINE | re.DOTALL)
 """What stands for the answer where a chain withholds the text of it."""
 
 
@@ -189,7 +188,7 @@ def _state(task: TaskGraph, instance: Instance, candidates: list[Question], answ
     if all(answer is None for answer in answers):
         return State.QUESTION_ONLY
     chain = task.chain_of(first.unit)
-    if chain is not None and chain.withhold_answers and all(answer == DRAWN for answer in answers):
+    if chain is not None and chain.withhold_answers and all(answer == WITHHELD for answer in answers):
         return State.CORRECT
     specs = [spec_of(task, candidate) for candidate in candidates]
     correct = [
