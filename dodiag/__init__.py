@@ -34,12 +34,13 @@ _HOMES = {
     "capabilities": "dodiag.bounds.scores",
     "contributions": "dodiag.bounds.scores",
     "generate": "dodiag.api",
+    "open_pack": "dodiag.api",
 }
 
 __all__ = ["__version__", *sorted(_HOMES)]
 
 if TYPE_CHECKING:
-    from dodiag.api import generate, resume, run
+    from dodiag.api import generate, open_pack, resume, run
     from dodiag.bounds.scores import capabilities, contributions
     from dodiag.interventions.plan import Plan, make_plan
     from dodiag.interventions.price import price

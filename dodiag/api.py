@@ -109,8 +109,7 @@ def run(
         raise UsageError(f"concurrency is {concurrency}", "Use at least 1.")
     if max_retries < 0:
         raise UsageError(f"the number of retries is {max_retries}", "Use 0 or more.")
-    opened: str | Adapter
-    opened = model if isinstance(model, (str, Adapter)) else FunctionAdapter(model)
+    opened: str | Adapter = model if isinstance(model, str) else as_adapter(model)
     model_options = ModelOptions(base_url, with_media, timeout, key_variable, dict(parameters or {}))
     run_options = RunOptions(concurrency, RetryPolicy(max_retries), input_price, output_price, quiet)
     return start(chosen, opened, Path(out), model_options, run_options)
@@ -179,6 +178,11 @@ def generate(
     sized = {} if instances is None else {"instances": instances}
     generator(task)(Path(out), seed=seed, progress=progress, **sized)
     return load_pack(out)
+
+
+def as_adapter(model: Adapter | Function) -> Adapter:
+    """Return an adapter as it is, and any other callable as one."""
+    return model if isinstance(model, Adapter) else FunctionAdapter(model)
 
 
 def open_pack(path: str | Path) -> Pack:

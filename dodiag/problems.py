@@ -5,6 +5,7 @@ Every error a user can cause is a :class:`DodiagError`; the command line prints 
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
@@ -78,3 +79,10 @@ class UsageError(DodiagError):
 
 class MissingDependency(DodiagError):
     """A library or a system package that an optional part needs is not there."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return the cure for a word that is not known: the nearest known one, or all of them."""
+    options = list(known)
+    near = difflib.get_close_matches(word, options, n=1, cutoff=0.5)
+    return f"Did you mean '{near[0]}'?" if near else f"Use one of {', '.join(options)}."

@@ -96,5 +96,5 @@ def maze_pack(folder: Path, count: int = 2, steps: int = 3) -> Pack:
             for step in range(1, steps + 1)
         ]
         instances.append({"id": f"m{index}", "media": [f"media/{index}.png"], "questions": [start, *walk]})
-    media = {f"media/{index}.png": picture(colour=f"#{40 + index:02x}6699") for index in range(count)}
+    media = {f"media/{index}.png": picture(colour=f"#{40 + index % 200:02x}6699") for index in range(count)}
     return load_pack(write_pack(folder, load_task("maze"), instances, media))

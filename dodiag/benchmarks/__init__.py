@@ -1,0 +1,1 @@
+"""Published benchmarks: task graphs, generators of fresh instances, shipped samples."""

@@ -90,8 +90,8 @@ def n_score(p: ArrayLike, p_prime: ArrayLike, min_denominator: float = PAPER_MIN
 
     Examples
     --------
-    >>> float(n_score(0.8, 0.2).value)
-    0.75
+    >>> float(n_score(0.75, 0.25).value)
+    0.6666666666666666
     """
     high, low = probability(p, "p"), probability(p_prime, "p'")
     return _ratio(high - low, high, min_denominator)
@@ -104,8 +104,8 @@ def s_score(p: ArrayLike, p_prime: ArrayLike, min_denominator: float = PAPER_MIN
 
     Examples
     --------
-    >>> float(s_score(0.8, 0.2).value)
-    0.75
+    >>> float(s_score(0.75, 0.25).value)
+    0.6666666666666666
     """
     high, low = probability(p, "p"), probability(p_prime, "p'")
     return _ratio(high - low, 1 - low, min_denominator)

@@ -196,7 +196,8 @@ def contributions(
     -------
     Scores
         Rows with metric N, S, PN, PS, and PNS once in N's context and once in S's; `context` tells them apart.
-        ``lower`` and ``upper`` of PN, PS, PNS are the Fréchet ends at the observed means; PN is not subject to `min_denominator`.
+        ``lower`` and ``upper`` of PN, PS, PNS are the Fréchet ends at the observed means; PN and PS are not subject to
+        `min_denominator`.
 
     Raises
     ------

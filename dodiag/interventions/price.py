@@ -182,3 +182,13 @@ def _picture_size(pack: Pack, name: str) -> tuple[int, int] | None:
             return picture.size
     except (OSError, Image.DecompressionBombError):
         return None
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time for people: ``42 s``, ``3 min 5 s``, ``2 h 10 min``."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

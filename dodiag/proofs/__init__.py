@@ -1,0 +1,1 @@
+"""The theorems as machine-checked statements."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from dodiag.bounds.scores import Score, Scores
+from dodiag.interventions.price import duration
 from dodiag.scm.graph import TaskGraph
 from dodiag.vocabulary import Contrast, Outcome
 
@@ -49,6 +51,11 @@ def report(outcomes: pd.DataFrame, task: TaskGraph, capabilities: Scores, contri
     return Group(*parts)
 
 
+def new_table(title: str) -> Table:
+    """Return an empty table in the project's style."""
+    return Table(title=title, title_justify="left", title_style="italic", box=SIMPLE_HEAD, pad_edge=False)
+
+
 def outcome_line(rows: pd.DataFrame) -> Text:
     """Return one line that counts what the replies came to."""
     counts = rows["outcome"].value_counts()
@@ -58,19 +65,19 @@ def outcome_line(rows: pd.DataFrame) -> Text:
 
 def capability_table(scores: Scores, task: TaskGraph) -> Table:
     """Return NC, IC, RC of every unit with 95 % limits."""
-    table = Table(title="Where it fails: capability of each unit", title_justify="left", title_style="italic")
+    table = new_table("Where it fails: capability of each unit, with its prerequisites …")
     table.add_column("unit")
     table.add_column("category")
-    for state, name in (("NC", "nothing injected"), ("IC", "all correct"), ("RC", "all incorrect")):
-        table.add_column(f"{state}\n{name}", justify="right")
-    table.add_column("n", justify="right")
+    for state, name in (("NC", "not injected"), ("IC", "all correct"), ("RC", "all incorrect")):
+        table.add_column(f"{state}\n{name}", justify="right", no_wrap=True)
+    table.add_column("n", justify="right", no_wrap=True)
     table.add_column("missing", justify="right")
     for unit_id, unit in task.units.items():
         of_unit = scores.where(unit=unit_id, step=None)
         if not of_unit:
             continue
         found = {score.metric: score for score in of_unit}
-        numbers = " / ".join(str(score.n) for score in of_unit if score.metric in ("NC", "IC", "RC"))
+        numbers = " / ".join(dict.fromkeys(str(score.n) for score in of_unit if score.metric in ("NC", "IC", "RC")))
         missing = sum(score.missing for score in of_unit)
         label = f"[bold]{unit_id}[/bold] {escape(unit.title)}" + (" (target)" if unit_id == task.target else "")
         cells = [with_limits(found.get(metric)) for metric in ("NC", "IC", "RC")]
@@ -80,14 +87,14 @@ def capability_table(scores: Scores, task: TaskGraph) -> Table:
 
 def contribution_table(scores: Scores, task: TaskGraph) -> Table:
     """Return N and S of every prerequisite and contrast, each beside the interval that its probability lies in."""
-    table = Table(title=f"Why: what the success of {task.target} hangs on", title_justify="left", title_style="italic")
+    table = new_table(f"Why: what the success of {task.target} hangs on")
     table.add_column("contrast")
     table.add_column("prerequisite")
-    table.add_column("N", justify="right")
-    table.add_column("PN within", justify="right")
-    table.add_column("S", justify="right")
-    table.add_column("PS within", justify="right")
-    table.add_column("n", justify="right")
+    table.add_column("N", justify="right", no_wrap=True)
+    table.add_column("PN within", justify="right", no_wrap=True)
+    table.add_column("S", justify="right", no_wrap=True)
+    table.add_column("PS within", justify="right", no_wrap=True)
+    table.add_column("n", justify="right", no_wrap=True)
     contrasts = tuple(dict.fromkeys(score.contrast for score in scores.where(metric="N")))
     for contrast in contrasts:
         assert contrast is not None
@@ -113,14 +120,14 @@ def contribution_table(scores: Scores, task: TaskGraph) -> Table:
 
 def chain_table(scores: Scores, task: TaskGraph) -> Table:
     """Return NS by step of every chain unit."""
-    table = Table(title="Along the chain: NS by step", title_justify="left", title_style="italic")
+    table = new_table("Along the chain: NS by step")
     contrasts = tuple(dict.fromkeys(score.contrast for score in scores.where(metric="NS")))
     table.add_column("unit")
     table.add_column("step", justify="right")
     for contrast in contrasts:
         assert contrast is not None
         table.add_column(f"NS{Contrast.parse(contrast).symbol}", justify="right")
-    table.add_column("n", justify="right")
+    table.add_column("n", justify="right", no_wrap=True)
     for unit in task.units:
         of_unit = scores.where(unit=unit, metric="NS")
         for step in dict.fromkeys(score.step for score in of_unit):
@@ -134,14 +141,13 @@ def reading_help(scores: Scores, task: TaskGraph) -> Iterator[str]:
     """Yield the sentences under the contribution table that say how to read it."""
     repairs = [score for score in scores.where(metric="S", contrast="1,n") if score.value is not None]
     if repairs:
-        best = max(repairs, key=lambda score: score.value or 0.0)
-        upper = next((s.upper for s in scores.where(metric="PS", contrast="1,n", prerequisite=best.prerequisite)), None)
-        if best.value:
-            title = task.units[str(best.prerequisite)].title
-            at_most = "" if upper is None else f" and at most {upper:.0%}"
+        highest = max(score.value or 0.0 for score in repairs)
+        if highest:
+            best = [score for score in repairs if score.value == highest]
+            names = " or ".join(f"{s.prerequisite} ({task.units[str(s.prerequisite)].title})" for s in best)
             yield (
-                f"Supplying {best.prerequisite} ({title}) alone repairs at least {best.value:.0%}{at_most} of the"
-                f" failures of {task.target} in these {best.n} questions: the highest S(1, ∅) here."
+                f"Highest S(1, ∅): at the observed rates, supplying {names} alone repairs at least {highest:.0%} of the"
+                f" failures of {task.target} (n = {best[0].n})."
             )
         else:
             yield f"No single prerequisite, supplied alone, raises the success of {task.target} in these questions."
@@ -181,7 +187,7 @@ def interval(score: Score | None) -> str:
 
 def plan_table(plan: Plan, cost: Price) -> RenderableType:
     """Return what a plan asks and costs."""
-    table = Table(title=f"Plan of {plan.task.title} ({plan.task.name})", title_justify="left", title_style="italic")
+    table = new_table(f"Plan of {plan.task.title} ({plan.task.name})")
     table.add_column("unit")
     table.add_column("prerequisites")
     table.add_column("configurations\nper question", justify="right")
@@ -195,8 +201,6 @@ def plan_table(plan: Plan, cost: Price) -> RenderableType:
 
 
 def _plan_lines(plan: Plan, cost: Price) -> Iterator[str]:
-    from dodiag.runners.progress import duration
-
     nominal, distinct = plan.nominal_per_instance, plan.distinct_per_instance
     same = "" if nominal == distinct else f" (the paper's count is {nominal}; some coincide)"
     yield f"{plan.task.target} is asked under {distinct} distinct configurations per question{same}."

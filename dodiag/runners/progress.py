@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import TextIO
 
+from dodiag.interventions.price import duration
+
 
 @dataclass
 class Progress:
@@ -71,16 +73,6 @@ class Progress:
         if (left := self.seconds_left) is not None:
             parts.append(f"{duration(left)} left")
         return " · ".join(parts)
-
-
-def duration(seconds: float) -> str:
-    """Return a length of time for people: ``42 s``, ``3 min 5 s``, ``2 h 10 min``."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 @contextlib.asynccontextmanager

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import networkx as nx
 import yaml
 from pydantic import ValidationError
 
 from dodiag.problems import InvalidInput, Problem
-from dodiag.scm.graph import TaskGraph, edges_within_step, unfold
-from dodiag.scm.schema import CADET_CATEGORIES, SCHEMA_VERSION, TaskFile
+from dodiag.scm.checks import graph_problems
+from dodiag.scm.drawing import drawing_of
+from dodiag.scm.field_errors import explain
+from dodiag.scm.graph import TaskGraph
+from dodiag.scm.schema import SCHEMA_VERSION, TaskFile
 from dodiag.scm.source import Location, Source, read_source
 
 Format = Literal["yaml", "json", "dot", "mermaid", "graphml"]
@@ -56,7 +58,7 @@ def task_of(source: Source) -> TaskGraph:
     """
     parsed, problems = _parse(source)
     if parsed is not None:
-        problems += _graph_problems(parsed, source)
+        problems += graph_problems(parsed, source)
     if parsed is None or problems:
         raise InvalidInput(problems)
     return TaskGraph(
@@ -127,140 +129,6 @@ def _field_problems(error: ValidationError, source: Source) -> Iterator[Problem]
         yield source.problem(location, where, *explain(item, location))
 
 
-def explain(item: Any, location: Location) -> tuple[str, str]:
-    known = {
-        "units": ("title", "category", "answer", "parents"),
-        "answer": ("type", "choices", "min", "max", "length", "tolerance"),
-        "chains": ("units", "steps", "withhold_answers"),
-        "": tuple(field.alias or name for name, field in TaskFile.model_fields.items()),
-    }
-    match item["type"]:
-        case "missing":
-            return f"'{location[-1]}' is missing", f"Add '{location[-1]}:'."
-        case "extra_forbidden":
-            table = "answer" if "answer" in location else str(location[0]) if len(location) > 1 else ""
-            return f"'{location[-1]}' is not a field", _nearest(str(location[-1]), known.get(table, known[""]))
-        case "enum" | "literal_error":
-            expected = str(item["ctx"]["expected"])
-            words = [word.strip(" '") for word in expected.replace(" or ", ",").split(",")]
-            return f"'{item['input']}' is not allowed here", _nearest(str(item["input"]), words)
-        case "string_pattern_mismatch":
-            return f"'{item['input']}' is not a valid name", "Use letters, digits, '_', '-' and '.', letter first."
-        case "value_error":
-            return str(item["ctx"]["error"]), "Correct the value."
-        case "too_short" if location == ("units",):
-            return "has no units", "Add at least the target."
-        case _:
-            return f"{item['msg'][0].lower()}{item['msg'][1:]} (found {item['input']!r})", "Correct the value."
-
-
-def _nearest(word: str, known: Iterable[str]) -> str:
-    options = list(known)
-    near = difflib.get_close_matches(word, options, n=1, cutoff=0.5)
-    return f"Did you mean '{near[0]}'?" if near else f"Use one of {', '.join(options)}."
-
-
-def _graph_problems(task: TaskFile, source: Source) -> list[Problem]:
-    problems = [
-        *_category_problems(task, source),
-        *_parent_problems(task, source),
-        *_chain_problems(task, source),
-    ]
-    if task.target not in task.units:
-        cure = _nearest(task.target, task.units)
-        problems.append(source.problem(("target",), "target", f"'{task.target}' is not a unit", cure))
-    if problems:
-        return problems
-    graph: nx.DiGraph[str] = nx.DiGraph()
-    graph.add_nodes_from(task.units)
-    graph.add_edges_from(edges_within_step(task.units, task.chains))
-    if cycle := _cycle(graph):
-        cure = "Remove one of these dependencies; a dependency on an earlier step belongs in 'chains:'."
-        return [
-            source.problem(("units", cycle[0], "parents"), f"unit {cycle[0]}", f"is in a cycle {_path(cycle)}", cure)
-        ]
-    if cycle := _cycle(unfold(task.units, task.chains, 2)):
-        cure = "A unit cannot both feed a chain and depend on it."
-        return [source.problem(("chains",), "chains", f"unfold into a cycle {_path(cycle)}", cure)]
-    return [*_target_problems(task, graph, source)]
-
-
-def _category_problems(task: TaskFile, source: Source) -> Iterator[Problem]:
-    named: list[tuple[Location, str, str]] = [
-        (("units", unit_id, "category"), f"unit {unit_id}", unit.category) for unit_id, unit in task.units.items()
-    ]
-    if task.category is not None:
-        named.append((("category",), "category", task.category))
-    for location, where, category in named:
-        if task.categories is not None:
-            if category not in task.categories:
-                cure = _nearest(category, task.categories)
-                yield source.problem(location, where, f"category '{category}' is not in 'categories:'", cure)
-        elif category not in CADET_CATEGORIES:
-            near = difflib.get_close_matches(category.lower(), CADET_CATEGORIES, n=1, cutoff=0.75)
-            if near:
-                cure = f"Did you mean '{near[0]}'? If not, list your own under 'categories:'."
-                yield source.problem(location, where, f"category '{category}' looks misspelt", cure)
-
-
-def _parent_problems(task: TaskFile, source: Source) -> Iterator[Problem]:
-    for unit_id, unit in task.units.items():
-        for index, parent in enumerate(unit.parents):
-            location = ("units", unit_id, "parents", index)
-            if parent not in task.units:
-                cure = _nearest(parent, [name for name in task.units if name != unit_id])
-                yield source.problem(location, f"unit {unit_id}", f"parent '{parent}' is not a unit", cure)
-            elif parent == unit_id:
-                cure = "Remove it; a unit that repeats belongs in 'chains:'."
-                yield source.problem(location, f"unit {unit_id}", "is its own parent", cure)
-            elif parent in unit.parents[:index]:
-                yield source.problem(location, f"unit {unit_id}", f"names parent '{parent}' twice", "Name it once.")
-
-
-def _chain_problems(task: TaskFile, source: Source) -> Iterator[Problem]:
-    seen: set[str] = set()
-    for number, chain in enumerate(task.chains):
-        for index, unit in enumerate(chain.units):
-            location = ("chains", number, "units", index)
-            if unit not in task.units:
-                cure = _nearest(unit, task.units)
-                yield source.problem(location, "chains", f"chain unit '{unit}' is not in the graph", cure)
-            elif unit in seen:
-                cure = "A unit is in one chain, once."
-                yield source.problem(location, f"unit {unit}", "is in a chain twice", cure)
-            else:
-                allowed = chain.units[index - 1 : index]
-                inner = [p for p in task.units[unit].parents if p in chain.units and p not in allowed and p != unit]
-                for parent in inner:
-                    place = ("units", unit, "parents")
-                    cure = "Remove it; the chain itself says that each step depends on the step before."
-                    yield source.problem(place, f"unit {unit}", f"names its chain's unit '{parent}' as a parent", cure)
-            seen.add(unit)
-
-
-def _cycle(graph: nx.DiGraph[str]) -> list[str]:
-    try:
-        return [edge[0] for edge in nx.find_cycle(graph)]
-    except nx.NetworkXNoCycle:
-        return []
-
-
-def _path(cycle: list[str]) -> str:
-    return " → ".join([*cycle, cycle[0]])
-
-
-def _target_problems(task: TaskFile, graph: nx.DiGraph[str], source: Source) -> Iterator[Problem]:
-    children = sorted(graph.successors(task.target))
-    if children:
-        cure = f"Make {children[0]} the target, or remove the dependency."
-        yield source.problem(("target",), f"unit {task.target}", f"is the target but {children[0]} depends on it", cure)
-    leading = nx.ancestors(graph, task.target) | {task.target}
-    for unit in task.units:
-        if unit not in leading and unit not in children:
-            cure = f"Add it to the parents of a unit on the way to {task.target}, or remove it."
-            yield source.problem(("units", unit), f"unit {unit}", f"does not lead to the target {task.target}", cure)
-
-
 def task_to_dict(task: TaskGraph) -> dict[str, Any]:
     """Return the fields of a task graph file, without defaults; :func:`load_task` reads it back equal."""
     fields: dict[str, Any] = {
@@ -299,61 +167,4 @@ def write_task(task: TaskGraph, form: Format = "yaml", steps: int | None = None)
         return yaml.safe_dump(task_to_dict(task), sort_keys=False, allow_unicode=True, width=110)
     if form == "json":
         return json.dumps(task_to_dict(task), ensure_ascii=False, indent=2) + "\n"
-    graph = _picture(task, steps)
-    if form == "graphml":
-        return "\n".join(nx.generate_graphml(graph)) + "\n"
-    return _dot(graph, task) if form == "dot" else _mermaid(graph, task)
-
-
-def _picture(task: TaskGraph, steps: int | None) -> nx.DiGraph[str]:
-    graph: nx.DiGraph[str] = nx.DiGraph(name=task.name)
-    unfolded = steps is not None
-    source = task.unfold(steps) if unfolded else task.graph
-    for node, data in source.nodes(data=True):
-        unit = data.get("unit", node)
-        label = f"{node} {data['title']}"
-        graph.add_node(node, label=label, category=data["category"], target=unit == task.target)
-    graph.add_edges_from(source.edges, lag=0)
-    if not unfolded:
-        graph.add_edges_from(((edge.parent, edge.child) for edge in task.lagged_edges), lag=1)
-    return graph
-
-
-_COLOURS = ("#dbeafe", "#dcfce7", "#fef9c3", "#fde2e4", "#ede9fe", "#e0f2f1", "#ffedd5", "#e5e7eb")
-
-
-def _colour(task: TaskGraph, category: str) -> str:
-    names = list(CADET_CATEGORIES) + [name for name in task.category_names if name not in CADET_CATEGORIES]
-    return _COLOURS[names.index(category) % len(_COLOURS)]
-
-
-def _dot(graph: nx.DiGraph[str], task: TaskGraph) -> str:
-    def quoted(text: str) -> str:
-        return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-    lines = [f"digraph {quoted(task.name)} {{", "  rankdir=TB;", '  node [shape=box, style="rounded,filled"];']
-    for node, data in graph.nodes(data=True):
-        pen = ", penwidth=2" if data["target"] else ""
-        colour = _colour(task, data["category"])
-        lines.append(f'  {quoted(node)} [label={quoted(data["label"])}, fillcolor="{colour}"{pen}];')
-    for parent, child, data in graph.edges(data=True):
-        dashed = ' [style=dashed, label="next step"]' if data["lag"] else ""
-        lines.append(f"  {quoted(parent)} -> {quoted(child)}{dashed};")
-    return "\n".join([*lines, "}"]) + "\n"
-
-
-def _mermaid(graph: nx.DiGraph[str], task: TaskGraph) -> str:
-    names = {node: f"n{index}" for index, node in enumerate(graph)}
-
-    def quoted(text: str) -> str:
-        return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
-
-    lines = ["flowchart TD"]
-    for node, data in graph.nodes(data=True):
-        label = quoted(data["label"])
-        lines.append(f'  {names[node]}{"([" if data["target"] else "["}"{label}"{"])" if data["target"] else "]"}')
-        lines.append(f"  style {names[node]} fill:{_colour(task, data['category'])},stroke:#555,color:#111")
-    for parent, child, data in graph.edges(data=True):
-        arrow = "-. next step .->" if data["lag"] else "-->"
-        lines.append(f"  {names[parent]} {arrow} {names[child]}")
-    return "\n".join(lines) + "\n"
+    return drawing_of(task, form, steps)

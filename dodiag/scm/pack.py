@@ -18,7 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from dodiag.problems import InvalidInput, Problem, UsageError
 from dodiag.scm.answers import Answer, AnswerSpec, AnswerType, draw_incorrect, normalise, same_answer
-from dodiag.scm.files import explain, find_task_file, load_task, task_to_dict
+from dodiag.scm.field_errors import explain
+from dodiag.scm.files import find_task_file, load_task, task_to_dict
 from dodiag.scm.graph import TaskGraph
 
 INSTANCES = "instances.jsonl"

@@ -1,0 +1,1 @@
+"""CADET: ten task graphs and the generators of their instances."""

@@ -34,7 +34,7 @@ class FunctionAdapter:
         if not callable(function):
             raise UsageError("the model is neither a name nor a callable", "Give a model name such as sim:default.")
         self._function = function
-        self.model = name or getattr(function, "__name__", type(function).__name__)
+        self.model = name or str(getattr(function, "__name__", type(function).__name__))
         self.endpoint = f"python:{version}"
         self.sees_media = sees_media
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from dodiag.runners.reading.cues import TAKES_BACK
 from dodiag.runners.reading.options import WRAPPERS, Options, fold, options_of
 from dodiag.runners.reading.refusal import abstains
 from dodiag.runners.reading.result import Found, nothing_valid, undecided
@@ -13,8 +14,8 @@ from dodiag.scm.answers import AnswerSpec
 _WRAP = r"[\s\"'(\[{<*_`|=:>.,~#\-–—" + "\ue000-\ue003]*+"
 
 _LEAD = re.compile(
-    rf"""{_WRAP}(?:(?:so|thus|therefore|hence|then|and|the|is|its|it's|it\ is|it|this|that's|that|must|should|would|be|option|choice|letter
-        |answer|correct|right|best|final|my|definitely|probably|possibly|likely|most|clearly|simply|just|either|indeed|yes|actually
+    rf"""{_WRAP}(?:(?:so|thus|therefore|hence|then|and|the|is|its|it's|it\ is|it|this|that's|that|must|should|would|be
+        |option|choice|letter|answer|correct|right|best|final|my|definitely|probably|possibly|likely|most|clearly|simply|just|either|indeed|yes|actually
         |i\ (?:would\ |will\ |'ll\ )?(?:think|believe|choose|pick|select|guess|say|go\ with)
         |i'(?:d|ll)\ (?:say|choose|pick|select|guess|go\ with))
         (?![\w']){_WRAP})*+""",
@@ -22,7 +23,7 @@ _LEAD = re.compile(
 )
 """What may stand before the letter itself: wrapping, and words that only introduce it."""
 
-_LETTER = re.compile(r"([A-Za-z])(?:(?!\w|'\w)|(?=[\u3000-\u9fff\uac00-\ud7af]))(?!-\w)")
+_LETTER = re.compile(r"([A-Za-z])(?:(?!\w|'\w)|(?=[\u3000-\u9fff\uac00-\ud7af]))(?!-\w|\.[A-Za-z](?![A-Za-z]))")
 _LETTERS = re.compile(r"[A-Za-z]{2,26}(?!\w|'\w)")
 _CLOSERS = re.compile(r"[)\]}\"'*_`>|" + "\ue001\ue003]*+")
 _CLOSED = re.compile(r"\s*(?:$|[.,;:!?()\[\]/&+|\n\-–—=<>\"]|and\b|or\b|are\b|both\b)")
@@ -81,13 +82,11 @@ def at_cue(content: str, spec: AnswerSpec, strong: bool, how: str) -> Found | No
         return Found(letter, content, how)
     if (head := _head(content, options, how)) is not None:
         return head.found
-    if abstains(content):
+    if not strong or abstains(content):
         return None
     named, negated = options.mentioned(content)
     if len(named) == 1 and not named & negated:
         return Found(named.pop(), content, how)
-    if not strong:
-        return None
     return nothing_valid(content, how, "several" if len(named) > 1 else "not_an_answer")
 
 
@@ -117,26 +116,34 @@ def _whole(line: str, options: Options) -> Found | None:
     rest = line[line.find(head.found.span) + len(head.found.span) :]
     if head.found.value is None or not _ENUMERATED.match(rest) or abstains(rest):
         return None
+    if head.found.span == "I" and rest.startswith(","):
+        return None
     return head.found._replace(how="head")
 
 
+_WORD = re.compile(r"[A-Za-z]{2}")
 _HEADED_LINES = 400
 """Lines at each end of a reply that are looked at for a letter."""
 
 
 def _by_lines(lines: list[str], options: Options) -> Found | None:
+    """Read a reply of several lines by those that are a letter, or a letter and its option's text, and no more."""
     looked_at = lines if len(lines) <= 2 * _HEADED_LINES else lines[:_HEADED_LINES] + lines[-_HEADED_LINES:]
     heads = [_line_head(line, options) for line in looked_at]
-    letters = {head.found.value for head in heads if head is not None and head.found.value is not None}
     last = heads[-1]
     if last is not None and (last.tail == "nothing" or options.exact(lines[-1])):
         before = heads[-2]
-        if before is not None and before.found.value != last.found.value:
-            return nothing_valid(lines[-1], "last_line", "several") if len(heads) == len(letters) else None
-        revised = bool(letters - {last.found.value}) and last.found.value is not None
+        alike = {head.found.value for head in heads if head is not None and head.tail == last.tail}
+        if before is not None and before.tail == last.tail and len(alike) > 1 and not _WORD.search(lines[-1]):
+            return nothing_valid(lines[-1], "last_line", "several") if len(heads) == len(alike) else None
         found = last.found._replace(how="last_line")
-        return found.flagged("revised") if revised else found
-    return next(head.found for head in heads if head is not None and head.found.value) if len(letters) == 1 else None
+        return found.flagged("revised") if len(alike) > 1 and found.value is not None else found
+    letters = {head.found.value for head in heads if head is not None}
+    if len(letters) != 1 or None in letters:
+        return None
+    place = next(i for i, head in enumerate(heads) if head is not None)
+    head = heads[place]
+    return None if head is None or TAKES_BACK.search("\n".join(looked_at[place + 1 :])) else head.found
 
 
 def _line_head(line: str, options: Options) -> Head | None:
@@ -178,18 +185,21 @@ def _by_option_text(text: str, options: Options) -> Found | None:
     return undecided(text, "option_text")
 
 
-_YES = frozenset("yes yep yeah yup absolutely definitely certainly of-course indeed".split())
-_NO = frozenset("no nope nah not-at-all absolutely-not definitely-not certainly-not of-course-not not-really".split())
+_YES = frozenset({"yes", "yep", "yeah", "yup", "absolutely", "definitely", "certainly", "of course", "indeed"})
+_NO = frozenset({
+    "no", "nope", "nah", "not at all", "absolutely not", "definitely not", "certainly not", "of course not",
+    "not really",
+})  # fmt: skip
 
 
 def _yes_or_no(text: str, options: Options) -> Found | None:
     yes, no = options.exact("yes"), options.exact("no")
     if not (yes and no):
         return None
-    word = "-".join(text.strip(WRAPPERS).lower().split())
-    if word in _YES:
+    words = " ".join(text.strip(WRAPPERS).lower().split())
+    if words in _YES:
         return Found(yes, text, "bare")
-    return Found(no, text, "bare") if word in _NO else None
+    return Found(no, text, "bare") if words in _NO else None
 
 
 def _head(line: str, options: Options, how: str) -> Head | None:
@@ -242,7 +252,7 @@ def _head_letter(line: str, folded: str, match: re.Match[str], options: Options,
     if contradicted:
         return Head(nothing_valid(line[match.start() :], how, "contradiction"), "own")
     if letter not in options.letters:
-        if letter == "I" and not alone or not (alone or rest[:1] in (".", ")", ":")):
+        if (letter == "I" and not alone) or not (alone or rest[:1] in (".", ")", ":")):
             return None
         return Head(nothing_valid(match[1], how, "out_of_range"), tail)
     return Head(Found(letter, match[1], how), tail)

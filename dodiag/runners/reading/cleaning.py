@@ -124,7 +124,9 @@ _ONE_LETTER_TAG = {letter: re.compile(f"</?{letter}>", re.IGNORECASE) for letter
 _FENCE = re.compile(r"```[A-Za-z]{0,12}(?=\s|$)|```")
 _STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 _HEADING = re.compile(r"^[ \t]{0,3}(?:#{1,6}[ \t]|>[ \t]?)++", re.MULTILINE)
-_EMPHASIS = re.compile(r"(?<![\w*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w*])|(?<!\w)_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?!\w)")
+_EMPHASIS = re.compile(
+    r"(?<![\w*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w*])|(?<!\w)_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?!\w)"
+)
 _SIGNED_MONEY = re.compile(r"-\$(?=\d)")
 
 
@@ -161,9 +163,10 @@ _BOX = re.compile(r"\\f?boxed\s{0,3}\{([^{}]*+)\}")
 _DIGIT_GAP = re.compile(r"(?<=\d)(?:\{,\}|\\[,;:! ])(?=\d{3})")
 _TIMES_TEN = re.compile(r"(?<=\d) ?(?:×|x|\*|·|⋅) ?10\^ ?\{? ?([-+]?\d{1,4}) ?\}?")
 _LATEX_WORDS = {
-    "rightarrow": "->", "Rightarrow": "->", "longrightarrow": "->", "implies": "->", "to": "->", "times": "×", "cdot": "×",
-    "div": "÷", "approx": "≈", "pm": "±", "lt": "<", "gt": ">", "leq": "≤", "geq": "≥", "left": "", "right": "", "boxed": " ",
-    "quad": " ", "qquad": " ", "degree": "", "circ": "", "displaystyle": "", "begin": " ", "end": " ", "ldots": "...",
+    "rightarrow": "->", "Rightarrow": "->", "longrightarrow": "->", "implies": "->", "to": "->", "times": "×",
+    "cdot": "×", "div": "÷", "approx": "≈", "pm": "±", "lt": "<", "gt": ">", "leq": "≤", "geq": "≥", "left": "",
+    "right": "", "boxed": " ", "quad": " ", "qquad": " ", "degree": "", "circ": "", "displaystyle": "", "begin": " ",
+    "end": " ", "ldots": "...",
 }  # fmt: skip
 _LATEX_WORD = re.compile(r"\\([A-Za-z]{2,20})(?![A-Za-z])")
 _LATEX_BRACKET = re.compile(r"\\[()\[\],;:! ]")

@@ -1,7 +1,7 @@
 """Answer cues: the places where a reply says what its answer is.
 
-``Answer: B``, ``the final answer is B``, ``答案是B``, ``\\boxed{B}``, ``<answer>B</answer>``, ``B is correct``. The last
-cue that can be read wins; which ones can be read is for the answer type to say.
+``Answer: B``, ``the final answer is B``, ``答案是B``, ``\\boxed{B}``, ``<answer>B</answer>``, ``B is correct``. The
+last cue that can be read wins; which ones can be read is for the answer type to say.
 """
 
 from __future__ import annotations
@@ -100,20 +100,28 @@ _BEFORE = 60
 _SENTENCE_BREAK = re.compile(r"[.!?;\n]")
 
 _REVERSED = re.compile(
-    r"""(?<![\w'-])\(?(?P<letter>[A-Z])\)?[.)]?\ (?:is|must\ be|would\ be|seems|seems\ to\ be|appears\ to\ be)\ 
-        (?:(?:clearly|definitely|therefore|thus|most\ likely|probably|the|my)\ ){0,3}
-        (?:correct|right|best|final|answer)\b(?!\ (?:of|side|hand|lane|turn))""",
+    r"""(?<![\w'-])\(?(?P<letter>[A-Z])\)?[.)]?\ (?:is|must\ be|would\ be|seems|seems\ to\ be|appears\ to\ be)
+        (?:\ (?:clearly|definitely|therefore|thus|most\ likely|probably|the|my)){0,3}
+        \ (?:(?:correct|right|best|final)(?:\ (?:answer|option|choice|one))?|answer)
+        (?=\s*(?:[.,;:!)]|$|because\b|since\b|as\b))""",
     re.VERBOSE,
 )
 _VERDICTS = ("correct", "right", "best", "final", "answer")
-_UNSURE_OF_LETTER = re.compile(r"\b(?:and|or|nor|if|whether|not|neither|either|that|why|both)\ (?:\w+\ )?\W{0,2}$", re.IGNORECASE)
+_UNSURE_OF_LETTER = re.compile(
+    r"\b(?:and|or|nor|if|whether|not|neither|either|that|why|both) (?:\w+ )?\W{0,2}$", re.IGNORECASE
+)
 
 WITHDRAWAL = re.compile(
     r"""\b(?:no,?\ wait|wait,?\ no|wait,?\ actually|scratch\ that|on\ second\ thoughts?|correction\ ?:
         |i\ (?:was|am)\ (?:wrong|mistaken)|i\ made\ (?:a|an)\ (?:mistake|error)|let\ me\ correct)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Words that take back what was said before them."""
+"""Words that take back what was said before them, an explicit answer included."""
+
+TAKES_BACK = re.compile(
+    r"\b(?:wait|actually|hmm+|correction|mistaken?|re-?check|no, (?:it|that))\b|^no[,.]", re.IGNORECASE | re.MULTILINE
+)
+"""Words that may take back an answer that was given without a cue."""
 
 
 def find_cues(text: str, kind: AnswerType) -> list[Cue]:
@@ -153,7 +161,7 @@ def _cue(text: str, match: re.Match[str]) -> Cue | None:
     if _NOT_MINE.search(before) or (match["about"] and _ABOUT_ANOTHER.search(match["about"])):
         return None
     labelled = bool(_LABEL_PLACE.fullmatch(before))
-    if match["heading"] and not labelled or match["bare"] is not None and not match["answer"]:
+    if (match["heading"] and not labelled) or (match["bare"] is not None and not match["answer"]):
         return None
     content, after = _content(text, end - 1 if match["heading"] else end)
     if not content:

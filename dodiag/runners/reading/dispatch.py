@@ -141,14 +141,15 @@ def _evidence(found: Found | None) -> str:
 
 
 def _survives_cut(cleaned: str, found: Found, spec: AnswerSpec) -> bool:
-    """Return whether an answer is complete although the reply was cut: it stood after a cue, and something follows it.
+    """Return whether an answer is complete although the reply was cut.
 
-    A letter after a cue may be the last thing: nothing that could follow makes it another letter. Digits and lists may
-    go on.
+    It has to stand after a cue, and something has to follow it: digits, lists and option texts may go on. Only a
+    single letter after a cue may be the last thing.
     """
     if found.how not in ("cue", "boxed", "tag"):
         return False
-    return spec.type is AnswerType.CHOICE or not cleaned.rstrip(" .,").endswith(found.span.rstrip(" .,"))
+    letter = spec.type is AnswerType.CHOICE and found.span == found.value
+    return letter or not cleaned.rstrip(" .,").endswith(found.span.rstrip(" .,"))
 
 
 def _read_free_text(visible: str, spec: AnswerSpec, flags: frozenset[str], *, cut: bool) -> Reading:
@@ -170,10 +171,12 @@ def _find(cleaned: str, spec: AnswerSpec) -> Found | None:
     revised = False
     for cue in reversed(find_cues(cleaned, spec.type)[-_CUES_READ:]):
         found = _at_cue(cleaned, cue, spec)
+        if last is None and cue.strong and (found is None or "not_an_answer" in found.flags):
+            after = _elsewhere(cleaned[cue.after :], spec)
+            return after if after is not None and after.value is not None else found
         if found is None:
-            if cue.strong and last is None:
-                return _elsewhere(cleaned[cue.after :], spec)
-        elif last is None:
+            continue
+        if last is None:
             last, place = found, cue
         elif found.value is not None and found.value != last.value:
             revised = True

@@ -14,8 +14,9 @@ from dodiag.scm.answers import AnswerSpec, AnswerType
 _LEAD = re.compile(
     r"""[\s"'*_`|=:.,~#"""
     + "\ue000-\ue003"
-    + r"""]*+(?:(?:so|thus|therefore|hence|then|the|it|is|are|it's|that|be|should|would|must|correct|right|final|order|sequence|list|ordering|ranking
-        |answer|letters|numbers|values|positions?|coordinates?|at|i\ (?:think|believe|get|would\ say|would\ order\ them|would\ choose))
+    + r"""]*+(?:(?:so|thus|therefore|hence|then|the|it|is|are|it's|that|be|should|would|must|correct|right|final
+        |order|sequence|list|ordering|ranking|answer|letters|numbers|values|positions?|coordinates?|at
+        |i\ (?:think|believe|get|would\ say|would\ order\ them|would\ choose))
         (?![\w'])[\s"'*_`|=:.,~#]*+)*+""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -27,7 +28,9 @@ _INTEGER = re.compile(r"[-+]?\d++(?:\.0++)?")
 _REAL = re.compile(r"[-+]?\d*\.\d++")
 _SPACED_INTEGERS = re.compile(r"[-+]?\d++(?: [-+]?\d++)++")
 _RUN_OF_INTEGERS = re.compile(r"(?<![\w.,-])[-+]?\d++(?:\s?(?:,|;|>|->|\band\b|, ?and\b)\s?[-+]?\d++)+(?![\w])(?!\.\d)")
-_RUN_OF_LETTERS = re.compile(r"(?<![\w'-])[A-Z](?:\s?(?:,|;|>|->|-|/|\band\b|, ?and\b|\bthen\b|, ?then\b)\s?[A-Z])+(?![\w'-])")
+_RUN_OF_LETTERS = re.compile(
+    r"(?<![\w'-])[A-Z](?:\s?(?:,|;|>|->|-|/|\band\b|, ?and\b|\bthen\b|, ?then\b)\s?[A-Z])+(?![\w'-])"
+)
 _SENTENCE_BREAK = re.compile(r"[.!?](?=\s)|\n")
 _HEAD_END = re.compile(r"[.!?](?=\s|$)|\s(?:because|since|as|which|where|with|-|—)\s|\n|\s\(")
 _LIMIT = 2000
@@ -175,6 +178,11 @@ def _integers(text: str, spec: AnswerSpec) -> Entries | str | None:
     return tuple(int(part.partition(".")[0]) for part in parts)
 
 
+_NAMED_LETTER = re.compile(
+    r"(?:image|frame|photo|picture|option|view|panel|clip|video|event|scene|letter|choice)\s\(?([A-Za-z])\)?",
+    re.IGNORECASE,
+)
+_LETTER_WITH_REMARK = re.compile(r"([A-Z])\s?\([^()]*")
 _LETTER_WITH_TEXT = re.compile(r"([A-Za-z])[\s.):,\-–—=(]+(.+)", re.DOTALL)
 
 
@@ -229,4 +237,6 @@ def _entry(part: str, options: Options) -> str | None:
         named = options.exact(fold(match[2]))
         if named is not None:
             return named if named == match[1].upper() else ""
+    if match := _NAMED_LETTER.fullmatch(part) or _LETTER_WITH_REMARK.fullmatch(part):
+        return match[1].upper()
     return None

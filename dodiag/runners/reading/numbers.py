@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 
 from dodiag.runners.reading.cleaning import MARKERS
+from dodiag.runners.reading.cues import TAKES_BACK
 from dodiag.runners.reading.refusal import abstains
 from dodiag.runners.reading.result import Found, nothing_valid, undecided
 from dodiag.runners.reading.statements import Item, resolve
@@ -20,10 +21,11 @@ from dodiag.scm.answers import AnswerSpec, AnswerType
 
 _WRAP = r"[\s\"'(\[{<*_`|=:>.,~#≈€£¥₹₩" + MARKERS + "]*+"
 _LEAD = re.compile(
-    rf"""{_WRAP}(?:(?:about|approximately|approx|around|roughly|exactly|only|just|simply|probably|likely|clearly|so|thus|therefore|hence
-        |then|equal\ to|equals|equal|there\ (?:are|is|were|was)|there're|there's|it\ is|it's|its|that\ is|that's|that\ (?:makes|gives)
-        |which\ (?:is|makes|gives)|this\ (?:is|makes|gives)|we\ (?:have|get)|i\ (?:can\ )?(?:see|count|find|get|counted|think|believe)
-        |(?:a|the)\ total\ (?:of|is)|in\ total|total|the\ (?:number|sum|count|result|value)\ is|is|are|be|usd|us|eur|[a-z]\ ?(?==))
+    rf"""{_WRAP}(?:(?:about|approximately|approx|around|roughly|exactly|only|just|simply|probably|likely|clearly
+        |so|thus|therefore|hence|then|equal\ to|equals|equal|there\ (?:are|is|were|was)|there're|there's|it\ is|it's|its
+        |that's|(?:that|which|this)\ (?:is|makes|gives)|we\ (?:have|get)
+        |i\ (?:can\ )?(?:see|count|find|get|counted|think|believe)|(?:a|the)\ total\ (?:of|is)|in\ total|total
+        |the\ (?:number|sum|count|result|value)\ is|is|are|be|usd|us|eur|[a-z]\ ?(?==))
         (?![\w']){_WRAP})*+""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -34,8 +36,9 @@ _ENUMERATOR = re.compile(r"^[ \t(\[-]{0,4}(\d{1,3})[.):](?=\s+\S)", re.MULTILINE
 _INLINE_ENUMERATOR = re.compile(r"(?:(?<=[\s:;,(])|^)(\d{1,2})[.)]\s(?=[A-Za-z(\"'])")
 _STATEMENT_BREAK = re.compile(r"[.!?](?=\s)|\n")
 _STATES = re.compile(
-    r"\b(?:there (?:are|is|were|was)|there're|there's|i (?:can )?(?:see|count|find|counted)|total(?: of| is)?|it is|it's|answer is) (?:only |exactly |just )?$",
-    re.IGNORECASE,
+    r"""\b(?:there\ (?:are|is|were|was)|there're|there's|i\ (?:can\ )?(?:see|count|find|counted)|total(?:\ of|\ is)?
+        |it\ is|it's|answer\ is)\ (?:only\ |exactly\ |just\ )?$""",
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
@@ -97,6 +100,8 @@ def without_cue(text: str, spec: AnswerSpec) -> Found | None:
     numbers = [number for number in _candidates(text) if not number.ordinal]
     if not numbers:
         return _words_alone(text)
+    if (answered_first := _first_line(text, numbers, spec)) is not None:
+        return answered_first
     breaks = [match.end() for match in _STATEMENT_BREAK.finditer(text)]
     while numbers:
         place = bisect_right(breaks, numbers[-1].start)
@@ -111,6 +116,19 @@ def without_cue(text: str, spec: AnswerSpec) -> Found | None:
                 return _named(found, text, {number.value for number in numbers})
         del numbers[first:]
     return None
+
+
+def _first_line(text: str, numbers: list[Number], spec: AnswerSpec) -> Found | None:
+    """Return the number that is the whole first line, where the rest explains it and does not take it back."""
+    line, newline, rest = text.partition("\n")
+    if not newline or not rest.startswith("\n") or numbers[0].end > len(line) or TAKES_BACK.search(rest):
+        return None
+    here = [number for number in numbers if number.end <= len(line)]
+    found = _statement(line, here, spec, "first_line")
+    return found if found is not None and len(here) == 1 and not _WORDS_AROUND.search(line) else None
+
+
+_WORDS_AROUND = re.compile(r"[A-Za-z]{2}")
 
 
 def _never_negative(spec: AnswerSpec) -> bool:
@@ -130,8 +148,9 @@ def _named(found: Found, text: str, values: set[int | float | None]) -> Found:
 
 def _is_bare(line: str, span: str) -> bool:
     lead = _LEAD.match(line)
-    start = line.find(span, max(0, (lead.end() if lead else 0) - len(span)))
-    return start >= 0 and (lead is None or start <= lead.end()) and bool(_REST_OF_BARE.fullmatch(line, start + len(span)))
+    end = lead.end() if lead else 0
+    start = line.find(span, max(0, end - len(span)))
+    return 0 <= start <= end and bool(_REST_OF_BARE.fullmatch(line, start + len(span)))
 
 
 def _statement(text: str, numbers: list[Number], spec: AnswerSpec, how: str) -> Found | None:
@@ -140,6 +159,8 @@ def _statement(text: str, numbers: list[Number], spec: AnswerSpec, how: str) -> 
     if not items:
         return None
     items = [item for item in items if item.reason != "not_an_answer"] or items
+    if _first_is_sum(text, numbers):
+        return _found(items[0], text, spec, how).flagged("several")
     totals = [item for item in items if item.total and item.value is not None]
     values = {item.value for item in items if item.value is not None}
     last = totals[-1] if totals else items[-1]
@@ -149,12 +170,20 @@ def _statement(text: str, numbers: list[Number], spec: AnswerSpec, how: str) -> 
     return found if len(values) < 2 else found.flagged("several")
 
 
+def _first_is_sum(text: str, numbers: list[Number]) -> bool:
+    """Return whether the first number is broken down by the others, as in ``7 dice: 3 red, 2 blue, 2 white``."""
+    values = [number.value for number in numbers]
+    if len(values) < 3 or "=" in text or any(value is None for value in values):
+        return False
+    return values[0] == sum(value for value in values[1:] if value is not None)
+
+
 def _found(item: Item, text: str, spec: AnswerSpec, how: str) -> Found:
     span = text[item.start : item.end]
     flags = item.flags
     value: int | float | None = item.value
     if value is None:
-        return nothing_valid(span, how, "several" if item.reason in ("range", "listed") else item.reason or "not_an_answer")
+        return nothing_valid(span, how, "several" if item.reason in ("range", "listed") else item.reason)
     if spec.type is AnswerType.INTEGER and isinstance(value, float):
         if not value.is_integer() or "ambiguous" in flags:
             return nothing_valid(span, how, "not_integer", *flags)

@@ -11,9 +11,10 @@ from dodiag.scm.answers import LETTERS
 WRAPPERS = " \t\"'.,;:!?()[]{}*_`|<>=~#" + MARKERS
 """Characters around an answer that are not part of it."""
 
-_FUNCTION_WORDS = frozenset(
-    "yes no none all both a an i the in on it is one not other neither and or at of to this that same here there".split()
-)
+_FUNCTION_WORDS = frozenset({
+    "yes", "no", "none", "all", "both", "a", "an", "i", "the", "in", "on", "it", "is", "one", "not", "other", "neither",
+    "and", "or", "at", "of", "to", "this", "that", "same", "here", "there",
+})  # fmt: skip
 """Options that stand in any prose; they count only as a clause of their own."""
 
 _NEGATED_BEFORE = re.compile(
@@ -22,7 +23,8 @@ _NEGATED_BEFORE = re.compile(
     re.VERBOSE,
 )
 _NEGATED_AFTER = re.compile(
-    r"""\W{0,3}(?:(?:one|car|option|answer|choice)\ )?(?:(?:is|are|was|were|does|do|did|can|could|has|seems|looks)(?:n't|\ not)\b
+    r"""\W{0,3}(?:(?:one|option|answer|choice)\ )?
+        (?:(?:is|are|was|were|does|do|did|can|could|has|seems|looks)(?:n't|\ not)\b
         |(?:can\ be|is|are|was|were)\ (?:\w+\ )?(?:wrong|incorrect|ruled\ out|unlikely|excluded|eliminated|out)\b)""",
     re.VERBOSE,
 )
@@ -107,7 +109,9 @@ def options_of(choices: tuple[str, ...]) -> Options:
 def fold(text: str) -> str:
     """Return text folded for comparison, character by character, so that positions keep their meaning."""
     lowered = text.lower()
-    return lowered if len(lowered) == len(text) else "".join(low if len(low := char.lower()) == 1 else char for char in text)
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(low if len(low := char.lower()) == 1 else char for char in text)
 
 
 def key(folded: str) -> str:
@@ -143,7 +147,9 @@ def _is_negated(text: str, start: int, end: int) -> bool:
     return bool(_NEGATED_BEFORE.search(clause) or _NEGATED_AFTER.match(text, end, end + _WINDOW))
 
 
-_CLAUSE_START = re.compile(r"(?:^|[.!?;:,\n\-—(])[\s\"']*(?:(?:so|the answer is|answer is|well|and|but|definitely)[ ,:]*)?$")
+_CLAUSE_START = re.compile(
+    r"(?:^|[.!?;:,\n\-—(])[\s\"']*(?:(?:so|the answer is|answer is|well|and|but|definitely)[ ,:]*)?$"
+)
 _CLAUSE_END = re.compile(r"[\s\"')]*(?:$|[.!?;:,\n—]|- )")
 _ANSWERED = re.compile(r" (?:it|there|they|he|she|this|that|these|those|i|we|you)\b")
 

@@ -14,7 +14,8 @@ _UNABLE = r"""(?:can(?:'?t|not|\ not)|could(?:n't|\ not)|won't|will\ not|(?:am|'
 
 _DECLINES = re.compile(
     rf"""(?<!\w)(?:i|we|i'm|we're)\ ?{_UNABLE}\b[^.!?\n]{{0,60}}?
-        \b(?:help|assist|comply|answer|respond|provide|identify|recogni[sz]e|fulfil|fulfill|engage|continue|discuss|support|do\ that)\b
+        \b(?:help|assist|comply|answer|respond|provide|identify|recogni[sz]e|fulfil|fulfill|engage|continue|discuss|support
+            |do\ that)\b
       | \b(?:must|have\ to)\ (?:respectfully\ )?decline\b | \bagainst\ (?:my|the)\ (?:guidelines|policy|policies)\b
       | (?<!\w)i'?m\ sorry,?\ (?:but\ )?i\ (?:can'?t|cannot)\ ?(?:\.|$)""",
     re.IGNORECASE | re.VERBOSE,
@@ -23,15 +24,16 @@ _DECLINES = re.compile(
 _MEDIUM = r"(?:image|picture|photo|photograph|video|file|attachment|screenshot|media)s?"
 
 _UNSEEN = re.compile(
-    rf"""(?<!\w)(?:i|we|i'm|we're)\ ?{_UNABLE}\ (?:\w+\ ){{0,3}}?(?:see|view|access|open|display|process|analy[sz]e|interpret|load)
-        \b[^.!?\n]{{0,30}}?\b{_MEDIUM}\b
+    rf"""(?<!\w)(?:i|we|i'm|we're)\ ?{_UNABLE}\ (?:\w+\ ){{0,3}}?
+        (?:see|view|access|open|display|process|analy[sz]e|interpret|load)\b[^.!?\n]{{0,30}}?\b{_MEDIUM}\b
       | \bno\ {_MEDIUM}\ (?:was|were|is|has\ been|have\ been)?\ ?(?:provided|attached|uploaded|included|visible)\b
       | \b(?:provide|upload|attach|share)\ (?:me\ )?(?:the|an?|your)\ {_MEDIUM}\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 
 _ABSTAINS = re.compile(
-    rf"""{_UNABLE}\ (?:\w+\ ){{0,2}}?(?:tell|determine|make\ (?:it\ )?out|say|know|decide|judge|conclude|be\ sure|be\ certain)\b
+    rf"""{_UNABLE}\ (?:\w+\ ){{0,2}}?
+        (?:tell|determine|make\ (?:it\ )?out|say|know|decide|judge|conclude|be\ sure|be\ certain)\b
       | \bdo(?:n't|\ not)\ (?:actually\ |really\ )?know\b
       | \b(?:not|n't)\ (?:entirely\ |quite\ |really\ )?(?:sure|certain|clear)\b
       | \b(?:unclear|uncertain|undetermined|indeterminate|unknown)\b | \bno\ idea\b | \bimpossible\ to\b
@@ -44,14 +46,15 @@ _ABSTAINS = re.compile(
 
 _STILL_ANSWERS = re.compile(
     r"""\b(?:but|however|still|so|yet|nevertheless)\b[^.!?\n]{0,40}?\b
-        (?:it\ is|it's|it\ (?:looks|seems|appears)|there\ (?:are|is)|i\ (?:can\ )?(?:count|see|think|guess|believe|estimate)
-        |i(?:'d|\ would)\ (?:say|guess|estimate)|best\ (?:guess|estimate)|my\ (?:guess|estimate)|the\ answer)\b""",
+        (?:it\ is|it's|it\ (?:looks|seems|appears)|there\ (?:are|is)
+        |i\ (?:can\ )?(?:count|see|think|guess|believe|estimate)|i(?:'d|\ would)\ (?:say|guess|estimate)
+        |best\ (?:guess|estimate)|my\ (?:guess|estimate)|the\ answer)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 
 
 _TELLTALE = (
-    "n't", "not", "unable", "cant", "won", "declin", "sorry", "unclear", "uncertain", "determinate", "undetermined", "unknown",
+    "n't", "not", "unable", "cant", "declin", "sorry", "unclear", "uncertain", "determinate", "undetermined", "unknown",
     "no ", "impossible", "insufficient", "n/a", "none", "null", "nil", "against", "please", "if you", "could you",
 )  # fmt: skip
 """One of these stands in every refusal and abstention; looking for them is faster than the patterns."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import NamedTuple
 
 from dodiag.runners.reading.result import NO_FLAGS
@@ -37,27 +38,36 @@ class Item(NamedTuple):
 _GAP = 40
 """Longest text between two numbers that can join them."""
 
-_OPERATOR = re.compile(r"(?:\ ?[A-Za-z]+){0,2}[\s)\]]{0,2}(?:[-+*×·⋅÷/]|\b(?:x|plus|minus|times|divided\ by)\b)[\s([]{0,2}", re.VERBOSE)
-_EQUALS = re.compile(r"(?:\ ?[A-Za-z]+){0,2}[\s)\]]{0,2}(?:=|≈|->|\b(?:equals|makes|gives)\b)[\s(\[€£¥]{0,2}", re.VERBOSE)
-_RANGE = re.compile(r"(?:\s?(?:-|~|—)\s?|\s(?:to|or|through|up\ to|or\ (?:maybe|possibly|perhaps|even))\s)", re.VERBOSE | re.IGNORECASE)
+_WORDS = r"(?: ?[A-Za-z]+){0,2}[\s)\]]{0,2}"
+_OPERATOR = re.compile(_WORDS + r"(?:[-+*×·⋅÷/]|\b(?:x|plus|minus|times|divided by)\b)[\s([]{0,2}")
+_EQUALS = re.compile(_WORDS + r"(?:=|≈|->|\b(?:equals|makes|gives)\b)[\s(\[€£¥]{0,2}")
+_RANGE = re.compile(r"\s?[-~—]\s?|\s(?:to|through|up to|or|or (?:maybe|possibly|perhaps|even))\s", re.IGNORECASE)
 _LISTED = re.compile(r"\s?(?:&|and|,\s?and)\s", re.IGNORECASE)
 _COMMA = re.compile(r"\s?[,;|]\s?")
 _LIST_GOES_ON = re.compile(r"\s?(?:[,;.!?)\]|]|and\b|or\b|&|$)", re.IGNORECASE)
 _SHARE = re.compile(
-    r"\s?(?:[A-Za-z]+\s)?(?:are\s|is\s|were\s)?(?:out\s)?(?:of)\s(?:a\stotal\sof\s)?(?:the\s|these\s|those\s|all\s|a\s)?(?:total\s)?", re.IGNORECASE
+    r"\s?(?:[A-Za-z]+\s)?(?:(?:are|is|were)\s)?(?:out\s)?of\s(?:a\stotal\sof\s)?(?:(?:the|these|those|all|a)\s)?(?:total\s)?",
+    re.IGNORECASE,
 )
 _LABEL = re.compile(
-    r"""\b(?:images?|pictures?|photos?|figures?|fig\.?|frames?|views?|panels?|steps?|questions?|unit|parts?|sections?|tables?|chapter|page|cameras?
-        |videos?|scenes?|options?|cases?|examples?|prerequisites?|version|rule|row|column|line|level|player|lane|route|room|floor|cell|\#)
+    r"""\b(?:images?|pictures?|photos?|figures?|fig\.?|frames?|views?|panels?|steps?|questions?|unit|parts?|sections?|tables?|chapter|page
+        |cameras?|videos?|scenes?|options?|cases?|examples?|prerequisites?|version|rule|row|column|line|level|player|lane|route
+        |room|floor|cell|\#)
         \s?(?:no\.?\s?|number\s)?[(\#]?$""",
     re.IGNORECASE | re.VERBOSE,
 )
+_CONFIDENCE = re.compile(
+    r"\b(?:confidence|probability|certainty)(?:\s(?:level|score))?[\"')]?\s?(?:is|of|=|:)?\s?$", re.IGNORECASE
+)
+_SURE = re.compile(r"\s(?:sure|certain|confident|confidence|certainty)\b", re.IGNORECASE)
 _DENIED = re.compile(
-    r"(?:\bnot|n't|\binstead of|\brather than|\bno longer|\bnever)\s(?:be\s|really\s|just\s|the\s|exactly\s|only\s){0,2}$", re.IGNORECASE
+    r"(?:\bnot|n't|\binstead of|\brather than|\bno longer|\bnever)\s(?:(?:be|really|just|the|exactly|only)\s){0,2}$",
+    re.IGNORECASE,
 )
 _TOTAL_BEFORE = re.compile(
-    r"\b(?:in total|totals?|sums?|altogether|overall|results?)\b,?(?:\s(?:of|is|are|there|to|we|have|i|count|get|it|comes|up|number)\b)*[\s,:=(€£¥]*$",
-    re.IGNORECASE,
+    r"""\b(?:in\ total|totals?|sums?|altogether|overall|results?)\b,?
+        (?:\s(?:of|is|are|there|to|we|have|i|count|get|it|comes|up|number)\b)*[\s,:=(€£¥]*$""",
+    re.IGNORECASE | re.VERBOSE,
 )
 _TOTAL_AFTER = re.compile(r"(?:\s[A-Za-z]+){0,3},?\s(?:in total|altogether|in all|all in all|overall)\b", re.IGNORECASE)
 _BEFORE = 40
@@ -80,14 +90,22 @@ def resolve(text: str, numbers: list[Number], *, cued: bool) -> list[Item]:
     list of Item
         Empty where every number is a label, a denied one or the base of a share.
     """
+    counting = [number for number in numbers if not _labels(text, number, cued=cued)]
     items = []
-    for chain in _chains(text, numbers):
-        first = chain[0][1]
-        before = text[max(0, first.start - _BEFORE) : first.start]
-        if _DENIED.search(before) or (not cued and _LABEL.search(before)):
-            continue
-        items.append(_item(text, chain, before))
+    for chain in _chains(text, counting) if counting else ():
+        start = chain[0][1].start
+        before = text[max(0, start - _BEFORE) : start]
+        if not _DENIED.search(before):
+            items.append(_item(text, chain, before))
     return items
+
+
+def _labels(text: str, number: Number, *, cued: bool) -> bool:
+    """Return whether a number names a thing (``image 2``) or says how sure the reply is."""
+    before = text[max(0, number.start - _BEFORE) : number.start]
+    if not cued and _LABEL.search(before):
+        return True
+    return bool(_CONFIDENCE.search(before)) or ("percent" in number.flags and bool(_SURE.match(text, number.end)))
 
 
 Chain = list[tuple[str, Number]]
@@ -96,9 +114,11 @@ Chain = list[tuple[str, Number]]
 
 def _chains(text: str, numbers: list[Number]) -> list[Chain]:
     chains: list[Chain] = [[("", numbers[0])]]
-    for previous, number in zip(numbers, numbers[1:], strict=False):
+    for previous, number in pairwise(numbers):
         gap = text[previous.end : number.start] if number.start - previous.end <= _GAP else "\n"
         joiner = _joiner(gap, number, text)
+        if gap.strip() == "is" and chains[-1][-1][0] == "op":
+            joiner = "="
         if joiner == "share":
             continue
         if joiner:
@@ -111,6 +131,8 @@ def _chains(text: str, numbers: list[Number]) -> list[Chain]:
 def _joiner(gap: str, number: Number, text: str) -> str:
     if _EQUALS.fullmatch(gap):
         return "="
+    if gap == " - ":
+        return "op"
     if _RANGE.fullmatch(gap):
         return "range"
     if _OPERATOR.fullmatch(gap) or (text[number.start] in "+-" and gap in ("", " ")):
@@ -131,9 +153,8 @@ def _item(text: str, chain: Chain, before: str) -> Item:
         result = _result(chain)
         if result is None:
             return Item(None, start, end, reason="expression", total=total)
-        return Item(result.value, result.start, result.end, result.flags, "" if result.value is not None else "expression", total)
-    if "range" in joiners and _spaced_minus(text, chain):
-        return Item(None, start, end, reason="expression", total=total)
+        reason = "" if result.value is not None else "expression"
+        return Item(result.value, result.start, result.end, result.flags, reason, total)
     reason = "range" if "range" in joiners else "listed" if set(joiners) == {"listed"} else "expression"
     return Item(None, start, end, reason=reason, total=total)
 
@@ -147,11 +168,3 @@ def _result(chain: Chain) -> Number | None:
         sides[-1].append(number)
     singles = [side[0] for side in sides if len(side) == 1]
     return singles[-1] if singles else None
-
-
-def _spaced_minus(text: str, chain: Chain) -> bool:
-    """Return whether the dash between two numbers is a minus sign, ``7 - 3``, and not a range, ``3-5``."""
-    return any(
-        joiner == "range" and text[previous.end : number.start] == " - "
-        for (_, previous), (joiner, number) in zip(chain, chain[1:], strict=False)
-    )

@@ -8,8 +8,8 @@ from dodiag.runners.reading.cleaning import TAG, TAG_END
 from dodiag.runners.reading.result import Found
 
 _LABEL = re.compile(
-    r"""^[\s#>*_"'{-]{0,12}(?:(?:so|thus|therefore|the|my|final|correct|short|overall|model)\ ){0,3}(?:answers?|ans|答案|réponse|respuesta|antwort)
-        ["'*_]{0,4}\s?[:：][*_]{0,3}\s*+""",
+    r"""^[\s#>*_"'{-]{0,12}(?:(?:so|thus|therefore|the|my|final|correct|short|overall|model)\ ){0,3}
+        (?:answers?|ans|答案|réponse|respuesta|antwort)["'*_]{0,4}\s?[:：][*_]{0,3}\s*+""",
     re.IGNORECASE | re.VERBOSE | re.MULTILINE,
 )
 _EXPLANATION = re.compile(

@@ -44,11 +44,12 @@ _NUMBER = re.compile(
 )
 
 _UNIT = re.compile(r"[A-Za-z]{1,5}")
-_UNITS = frozenset(
-    "mm cm dm m km in ft yd mi g kg mg t lb lbs oz s sec secs min mins h hr hrs ms am pm px pt l ml cl w kw v hz khz mph "
-    "kmh kph deg rad c f usd eur gbp pcs pc".split()
-)
-_ORDINALS = frozenset("st nd rd th".split())
+_UNITS = frozenset({
+    "mm", "cm", "dm", "m", "km", "in", "ft", "yd", "mi", "g", "kg", "mg", "t", "lb", "lbs", "oz", "s", "sec", "secs",
+    "min", "mins", "h", "hr", "hrs", "ms", "am", "pm", "px", "pt", "l", "ml", "cl", "w", "kw", "v", "hz", "khz", "mph",
+    "kmh", "kph", "deg", "rad", "c", "f", "usd", "eur", "gbp", "pcs", "pc",
+})  # fmt: skip
+_ORDINALS = frozenset({"st", "nd", "rd", "th"})
 
 
 def numbers_in(text: str) -> list[Number]:
@@ -94,9 +95,8 @@ def _percent(match: re.Match[str]) -> frozenset[str]:
 
 
 def _fraction(match: re.Match[str]) -> int | float | None:
-    whole, over, under = (
-        (match["mixed"], match["numerator"], match["denominator"]) if match["mixed"] else ("0", match["over"], match["under"])
-    )
+    whole = match["mixed"] or "0"
+    over, under = (match["numerator"], match["denominator"]) if match["mixed"] else (match["over"], match["under"])
     if max(len(whole), len(over), len(under)) > MAX_DIGITS or not int(under):
         return None
     top, bottom = int(whole) * int(under) + int(over), int(under)

@@ -6,10 +6,10 @@ import re
 from typing import NamedTuple
 
 _SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _VALUES = {word: number for number, word in enumerate(_SMALL)} | {word: 10 * n for n, word in enumerate(_TENS, 2)}
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 1_000_000}
 _DOZEN = 12
@@ -63,7 +63,7 @@ def _value(words: list[str]) -> int | None:
             group += number
             room = 10 if number >= 20 else 1
         elif word == "hundred":
-            if not 0 <= group < 100 or group == 0 and (total or words[0] != "hundred"):
+            if not 0 <= group < 100 or (group == 0 and (total or words[0] != "hundred")):
                 return None
             group, room = max(group, 1) * 100, 100
         else:

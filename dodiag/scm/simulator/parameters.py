@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,7 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
 
-from dodiag.problems import InvalidInput, Problem, UsageError
+from dodiag.problems import InvalidInput, Problem, UsageError, nearest
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.schema import SLUG, UnitId
 from dodiag.scm.source import Location, Source, read_source
@@ -212,7 +211,7 @@ def load_parameters(name_or_path: str | Path) -> SimulatorParameters:
     if not path.exists():
         named_as_file = path.suffix in (".yaml", ".yml", ".json") or len(path.parts) > 1
         what = f"there is no file '{name}'" if named_as_file else f"there is no simulator '{name}'"
-        raise UsageError(what, f"{_nearest(name, shipped)} Or name a YAML or JSON file of parameters.")
+        raise UsageError(what, f"{nearest(name, shipped)} Or name a YAML or JSON file of parameters.")
     source = read_source(path)
     data = source.data
     if not isinstance(data, dict):
@@ -240,7 +239,7 @@ def require_valid_for(parameters: SimulatorParameters, task: TaskGraph) -> None:
 def _foreign_names(parameters: SimulatorParameters, task: TaskGraph) -> Iterator[Problem]:
     def problem(where: str, message: str, word: str, known: Iterable[str], nothing: str) -> Problem:
         options = list(known)
-        return Problem(parameters.model, None, where, message, _nearest(word, options) if options else nothing)
+        return Problem(parameters.model, None, where, message, nearest(word, options) if options else nothing)
 
     for name in parameters.defaults.prerequisites_named(*BY_PREREQUISITE):
         if name not in task.units:
@@ -254,12 +253,6 @@ def _foreign_names(parameters: SimulatorParameters, task: TaskGraph) -> Iterator
             if name not in known:
                 message = f"'{name}' is no prerequisite of {unit} in task {task.name}"
                 yield problem(f"unit {unit}", message, name, known, f"{unit} has none; remove it.")
-
-
-def _nearest(word: str, known: Iterable[str]) -> str:
-    options = list(known)
-    near = difflib.get_close_matches(word, options, n=1, cutoff=0.5)
-    return f"Did you mean '{near[0]}'?" if near else f"Use one of {', '.join(options)}."
 
 
 def _problems(item: Any, source: Source) -> Iterator[Problem]:
@@ -287,7 +280,7 @@ def _explain(item: Any, location: Location) -> tuple[str, str]:
     match item["type"]:
         case "extra_forbidden":
             fields: type[BaseModel] = SimulatorParameters if len(location) == 1 else UnitBehaviour
-            return f"'{location[-1]}' is not a field", _nearest(str(location[-1]), fields.model_fields)
+            return f"'{location[-1]}' is not a field", nearest(str(location[-1]), fields.model_fields)
         case "float_type" | "greater_than_equal" | "less_than_equal" | "finite_number":
             return f"{item['input']!r} is not a probability", "Write a number from 0 to 1."
         case "int_type":

@@ -1,0 +1,115 @@
+"""Checks of a task graph that need the whole graph: names, cycles, chains, the way to the target."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+import networkx as nx
+
+from dodiag.problems import Problem, nearest
+from dodiag.scm.graph import edges_within_step, unfold
+from dodiag.scm.schema import CADET_CATEGORIES, TaskFile
+from dodiag.scm.source import Location, Source
+
+
+def graph_problems(task: TaskFile, source: Source) -> list[Problem]:
+    """Return every problem of a task's graph: categories, parents, chains, cycles, units that lead nowhere."""
+    problems = [
+        *_category_problems(task, source),
+        *_parent_problems(task, source),
+        *_chain_problems(task, source),
+    ]
+    if task.target not in task.units:
+        cure = nearest(task.target, task.units)
+        problems.append(source.problem(("target",), "target", f"'{task.target}' is not a unit", cure))
+    if problems:
+        return problems
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_nodes_from(task.units)
+    graph.add_edges_from(edges_within_step(task.units, task.chains))
+    if cycle := _cycle(graph):
+        cure = "Remove one of these dependencies; a dependency on an earlier step belongs in 'chains:'."
+        return [
+            source.problem(("units", cycle[0], "parents"), f"unit {cycle[0]}", f"is in a cycle {_path(cycle)}", cure)
+        ]
+    if cycle := _cycle(unfold(task.units, task.chains, 2)):
+        cure = "A unit cannot both feed a chain and depend on it."
+        return [source.problem(("chains",), "chains", f"unfold into a cycle {_path(cycle)}", cure)]
+    return [*_target_problems(task, graph, source)]
+
+
+def _category_problems(task: TaskFile, source: Source) -> Iterator[Problem]:
+    named: list[tuple[Location, str, str]] = [
+        (("units", unit_id, "category"), f"unit {unit_id}", unit.category) for unit_id, unit in task.units.items()
+    ]
+    if task.category is not None:
+        named.append((("category",), "category", task.category))
+    for location, where, category in named:
+        if task.categories is not None:
+            if category not in task.categories:
+                cure = nearest(category, task.categories)
+                yield source.problem(location, where, f"category '{category}' is not in 'categories:'", cure)
+        elif category not in CADET_CATEGORIES:
+            near = difflib.get_close_matches(category.lower(), CADET_CATEGORIES, n=1, cutoff=0.75)
+            if near:
+                cure = f"Did you mean '{near[0]}'? If not, list your own under 'categories:'."
+                yield source.problem(location, where, f"category '{category}' looks misspelt", cure)
+
+
+def _parent_problems(task: TaskFile, source: Source) -> Iterator[Problem]:
+    for unit_id, unit in task.units.items():
+        for index, parent in enumerate(unit.parents):
+            location = ("units", unit_id, "parents", index)
+            if parent not in task.units:
+                cure = nearest(parent, [name for name in task.units if name != unit_id])
+                yield source.problem(location, f"unit {unit_id}", f"parent '{parent}' is not a unit", cure)
+            elif parent == unit_id:
+                cure = "Remove it; a unit that repeats belongs in 'chains:'."
+                yield source.problem(location, f"unit {unit_id}", "is its own parent", cure)
+            elif parent in unit.parents[:index]:
+                yield source.problem(location, f"unit {unit_id}", f"names parent '{parent}' twice", "Name it once.")
+
+
+def _chain_problems(task: TaskFile, source: Source) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for number, chain in enumerate(task.chains):
+        for index, unit in enumerate(chain.units):
+            location = ("chains", number, "units", index)
+            if unit not in task.units:
+                cure = nearest(unit, task.units)
+                yield source.problem(location, "chains", f"chain unit '{unit}' is not in the graph", cure)
+            elif unit in seen:
+                cure = "A unit is in one chain, once."
+                yield source.problem(location, f"unit {unit}", "is in a chain twice", cure)
+            else:
+                allowed = chain.units[index - 1 : index]
+                inner = [p for p in task.units[unit].parents if p in chain.units and p not in allowed and p != unit]
+                for parent in inner:
+                    place = ("units", unit, "parents")
+                    cure = "Remove it; the chain itself says that each step depends on the step before."
+                    yield source.problem(place, f"unit {unit}", f"names its chain's unit '{parent}' as a parent", cure)
+            seen.add(unit)
+
+
+def _cycle(graph: nx.DiGraph[str]) -> list[str]:
+    try:
+        return [edge[0] for edge in nx.find_cycle(graph)]
+    except nx.NetworkXNoCycle:
+        return []
+
+
+def _path(cycle: list[str]) -> str:
+    return " → ".join([*cycle, cycle[0]])
+
+
+def _target_problems(task: TaskFile, graph: nx.DiGraph[str], source: Source) -> Iterator[Problem]:
+    children = sorted(graph.successors(task.target))
+    if children:
+        cure = f"Make {children[0]} the target, or remove the dependency."
+        yield source.problem(("target",), f"unit {task.target}", f"is the target but {children[0]} depends on it", cure)
+    leading = nx.ancestors(graph, task.target) | {task.target}
+    for unit in task.units:
+        if unit not in leading and unit not in children:
+            cure = f"Add it to the parents of a unit on the way to {task.target}, or remove it."
+            yield source.problem(("units", unit), f"unit {unit}", f"does not lead to the target {task.target}", cure)

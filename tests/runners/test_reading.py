@@ -1,0 +1,390 @@
+"""What replies come to: a table of cases, and laws that hold for every reply."""
+
+from __future__ import annotations
+
+import re
+import time
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from dodiag.interventions.answer_format import format_instruction
+from dodiag.problems import UsageError
+from dodiag.runners.reading import Reading, read_answer
+from dodiag.runners.reading.words import word_numbers
+from dodiag.scm.answers import Answer, AnswerSpec, AnswerType, normalise
+from dodiag.vocabulary import Outcome
+
+TABLE = Path(__file__).with_name("replies.tsv")
+KINDS = ("H01", "H02", "H04", "H05", "H06", "H07", "H09", "H11", "H12", "H13", "H18", "H20", "H21")
+
+OPTIONS = ("red", "green", "blue", "dark red")
+CHOICE = AnswerSpec(type=AnswerType.CHOICE, choices=OPTIONS)
+INTEGER = AnswerSpec(type=AnswerType.INTEGER)
+NUMBER = AnswerSpec(type=AnswerType.NUMBER)
+INTEGERS = AnswerSpec(type=AnswerType.INTEGER_LIST)
+LETTERS = AnswerSpec(type=AnswerType.LETTER_LIST, choices=("Image 1", "Image 2", "Image 3", "Image 4"), length=4)
+TEXT = AnswerSpec(type=AnswerType.TEXT)
+SPECS = (CHOICE, INTEGER, NUMBER, INTEGERS, LETTERS, TEXT)
+SOME_SPEC = st.sampled_from(
+    (
+        *SPECS,
+        AnswerSpec(type=AnswerType.INTEGER, min=1, max=12),
+        AnswerSpec(type=AnswerType.CHOICE, choices=("Yes", "No")),
+    )
+)
+
+
+def _unescape(text: str) -> str:
+    named = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
+    return re.sub(r"\\(u[0-9a-f]{4}|.)", lambda m: named.get(m[1]) or chr(int(m[1][1:], 16)), text)
+
+
+def _cases() -> list[tuple[str, ...]]:
+    lines = TABLE.read_text(encoding="utf-8").split("\n")
+    return [tuple(line.split("\t")) for line in lines if line and not line.startswith("#")]
+
+
+def _spec(spec: str, choices: str) -> dict[str, Any]:
+    kind, *settings = spec.split()
+    mapping: dict[str, Any] = {"type": kind}
+    for setting in settings:
+        name, _, value = setting.partition("=")
+        mapping[name] = int(value) if name == "length" else float(value)
+    return mapping | ({"choices": choices.split("|")} if choices else {})
+
+
+PARSE: dict[str, Callable[[str], Answer]] = {
+    "choice": str,
+    "integer": int,
+    "number": float,
+    "integer_list": lambda text: tuple(int(part) for part in text.split(",")),
+    "letter_list": lambda text: tuple(part.strip() for part in text.split(",")),
+    "text": str,
+}
+
+
+@pytest.mark.parametrize("case", _cases(), ids=lambda case: case[0])
+def test_reply_of_the_table(case: tuple[str, ...]) -> None:
+    _, spec, choices, reply, finish, outcome, value, flags = case
+    mapping = _spec(spec, choices)
+    reading = read_answer(None if reply == "<None>" else _unescape(reply), mapping, finish=finish)
+    assert reading.outcome == outcome, reading
+    assert reading.value == (PARSE[mapping["type"]](value) if outcome == "value" else None), reading
+    seen = set(reading.flags) | {f"how={reading.how}"} | ({"strict"} if reading.strict else set())
+    for flag in filter(None, flags.split(",")):
+        assert (flag[1:] not in seen) if flag.startswith("!") else (flag in seen), reading
+
+
+def test_the_table_covers_the_known_faults() -> None:
+    ids = [case[0] for case in _cases()]
+    assert len(ids) == len(set(ids))
+    assert len(ids) >= 200
+    for kind in KINDS:
+        assert sum(name.split(".")[0] == kind for name in ids) >= 3, kind
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"type": "colour"},
+        {"type": "integer", "min": 3, "max": 1},
+        {"type": "integer", "colour": "red"},
+        {"type": "choice", "choices": ["red"]},
+        {"type": "choice"},
+        {"type": "letter_list"},
+        {},
+    ],
+)
+def test_an_invalid_answer_mapping_is_a_usage_error(spec: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        read_answer("B", spec)
+
+
+def test_an_unknown_finish_is_a_usage_error() -> None:
+    with pytest.raises(UsageError):
+        read_answer("B", CHOICE, finish="lenght")
+
+
+def test_lettered_choices_are_taken_as_they_stand_in_graph_files() -> None:
+    reading = read_answer("Answer: blue", {"type": "choice", "choices": {"A": "red", "B": "blue"}})
+    assert (reading.outcome, reading.value) == (Outcome.VALUE, "B")
+
+
+def test_strict_and_lenient_readings_stand_side_by_side() -> None:
+    strict, lenient = read_answer("B", CHOICE), read_answer("It is green.", CHOICE)
+    assert (strict.value, strict.strict_value) == ("B", "B")
+    assert (lenient.value, lenient.strict_value) == ("B", None)
+
+
+# Laws for every text
+
+PIECES = st.sampled_from(
+    [
+        "Answer: ", "answer is ", "B", "A dog", " or ", "**", "$", "\\boxed{", "}", "<think>", "</think>", "<answer>", "\n",
+        "1.", "7", "-", ",", "(", ")", "½", "٣", "three", " not ", "red", "dark red", "I can't ", "see the image", " = ", "%",
+        "no wait", "Yes", "No", ". ", "1,234", "10^", "²", "\ud835", "\u200b", "’", "→", "A, C, B, D", "/", ":", "#", "`", "~~",
+    ]
+)  # fmt: skip
+ANY_TEXT = st.one_of(
+    st.text(max_size=60),
+    st.text(st.characters(codec=None), max_size=30),
+    st.lists(PIECES, max_size=14).map("".join),
+)
+
+
+@given(ANY_TEXT, SOME_SPEC, st.sampled_from(["stop", "length", "refusal"]))
+@example("\ud835", CHOICE, "stop")
+@example("<think>" * 3, INTEGER, "length")
+def test_every_text_has_a_reading_that_is_valid_and_repeatable(text: str, spec: AnswerSpec, finish: str) -> None:
+    reading = read_answer(text, spec, finish=finish)
+    assert reading == read_answer(text, spec, finish=finish)
+    assert reading.outcome in (Outcome.VALUE, Outcome.NONE, Outcome.INVALID, Outcome.REFUSED, Outcome.TRUNCATED)
+    assert (reading.value is not None) == (reading.outcome is Outcome.VALUE)
+    if reading.outcome is Outcome.VALUE:
+        assert normalise(reading.value, spec) == reading.value
+        assert reading.strict or "lenient" in reading.flags
+    assert not reading.strict or reading.outcome is Outcome.VALUE
+    if finish == "length":
+        assert reading.outcome in (Outcome.VALUE, Outcome.TRUNCATED)
+        assert reading.outcome is Outcome.TRUNCATED or "cut" in reading.flags
+    if finish == "refusal":
+        assert reading.outcome is Outcome.REFUSED
+    assert len(reading.span) <= 200
+
+
+def _has_number(text: str) -> bool:
+    folded = unicodedata.normalize("NFKC", text)
+    return any(char.isnumeric() for char in text + folded) or bool(word_numbers(folded))
+
+
+@given(ANY_TEXT)
+def test_no_number_comes_out_of_a_reply_without_one(text: str) -> None:
+    assume(not _has_number(text))
+    for spec in (INTEGER, NUMBER, INTEGERS):
+        assert read_answer(text, spec).value is None
+
+
+LETTERLESS = st.text(st.sampled_from("efghijklmnopqrstuvwxyz .,\n!?-"), max_size=60)
+
+
+@given(LETTERLESS)
+def test_no_letter_comes_out_of_a_reply_that_names_none(text: str) -> None:
+    reading = read_answer(text, AnswerSpec(type=AnswerType.CHOICE, choices=("cab", "bad", "add", "dab")))
+    assert reading.value is None
+
+
+ARTICLE_NOUNS = st.sampled_from(["dog", "car on the left", "man. He walks", "tree and a house", "red-haired woman"])
+
+
+@given(
+    st.sampled_from(
+        ["A {}", "A {} is there.", "There is a {}.", "I see a {}.", "I think it is a {}", "It may be A {}?"]
+    ),
+    ARTICLE_NOUNS,
+)
+def test_an_article_or_a_pronoun_is_never_a_letter(form: str, noun: str) -> None:
+    options = tuple(f"option number {i}" for i in range(12))
+    assert read_answer(form.format(noun), AnswerSpec(type=AnswerType.CHOICE, choices=options)).value is None
+
+
+# Round trips: whatever the style, the value comes back
+
+WRAPPINGS = (
+    "{}", "{}.", "({})", "[{}]", "**{}**", "`{}`", "${}$", "\\({}\\)", "\\boxed{{{}}}", "$$\\boxed{{\\text{{{}}}}}$$",
+    "Answer: {}", "ANSWER: **{}**", "**Answer:** {}", "The answer is {}.", "The final answer is **{}**.", "Final answer: {}",
+    "Answer：{}", "<answer>{}</answer>", '{{"answer": "{}"}}', "<think>Answer: A or 999?</think>{}", "答案：{}",
+    "The picture shows a street.\n\nAnswer: {}", "### Answer\n\n{}", "  {}\n\n", "Answer: {}<|im_end|>", "Answer:\u00a0\u200b{}",
+    "The wrong answer is A. The answer is {}.", "Answer: {}\n\nThis follows from the shape.",
+)  # fmt: skip
+ANY_WRAPPING = st.sampled_from(WRAPPINGS)
+
+
+def _read_back(reply: str, spec: AnswerSpec, value: Answer) -> Reading:
+    reading = read_answer(reply, spec)
+    assert (reading.outcome, reading.value) == (Outcome.VALUE, value), (reply, reading)
+    return reading
+
+
+FULL_WIDTH = str.maketrans({char: chr(ord(char) + 0xFEE0) for char in "0123456789ABCD"})
+ARABIC = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
+AS_IS: dict[int, str] = {}
+
+
+@given(
+    st.sampled_from("ABCD"),
+    ANY_WRAPPING,
+    st.sampled_from(["{0}", "{0}. {1}", "{0}) {1}", "{0}: {1}", "{1}", "Option {0}"]),
+)
+def test_a_choice_comes_back(letter: str, wrapping: str, form: str) -> None:
+    body = form.format(letter, OPTIONS["ABCD".index(letter)])
+    _read_back(wrapping.format(body), CHOICE, letter)
+
+
+@given(st.sampled_from("ABCD"), st.sampled_from("ABCD"))
+def test_a_letter_with_the_text_of_another_option_is_no_answer(letter: str, other: str) -> None:
+    assume(letter != other)
+    for form in ("Answer: {}. {}", "{}. {}", "The answer is {} ({}).", "\\boxed{{{}: {}}}"):
+        reading = read_answer(form.format(letter, OPTIONS["ABCD".index(other)]), CHOICE)
+        assert reading.outcome is Outcome.INVALID
+        assert "contradiction" in reading.flags
+
+
+@given(st.sampled_from("ABCD"), st.sampled_from("ABCD"))
+def test_two_letters_where_one_is_asked_are_no_answer(first: str, second: str) -> None:
+    assume(first != second)
+    for form in ("{}{}", "{} or {}", "{}, {}", "{}/{}", "{} and {}", "({}) or ({})"):
+        for cue in ("{}", "Answer: {}", "The answer is {}.", "\\boxed{{{}}}"):
+            assert read_answer(cue.format(form.format(first, second)), CHOICE).outcome is Outcome.INVALID
+
+
+@given(
+    st.integers(-(10**6), 10**6),
+    ANY_WRAPPING,
+    st.sampled_from([AS_IS, FULL_WIDTH, ARABIC]),
+    st.sampled_from(["{}", "{:,}", "{}.0", "{} dots"]),
+    st.sampled_from(["-", "−", "–"]),
+)
+def test_an_integer_comes_back(value: int, wrapping: str, digits: dict[int, str], form: str, minus: str) -> None:
+    body = form.format(value).replace("-", minus).translate(digits)
+    _read_back(wrapping.format(body), INTEGER, value)
+
+
+UNITS = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+]
+TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+
+
+@given(
+    st.integers(20, 99),
+    st.integers(0, 9),
+    st.sampled_from(["{}", "Answer: {}", "The answer is {}.", "There are {}.", "**{}**"]),
+)
+def test_an_integer_in_words_comes_back(value: int, hundreds: int, form: str) -> None:
+    words = TENS[value // 10 - 2] + (f"-{UNITS[value % 10]}" if value % 10 else "")
+    if hundreds:
+        words = f"{UNITS[hundreds]} hundred and {words}"
+    _read_back(form.format(words.capitalize()), INTEGER, 100 * hundreds + value)
+
+
+@given(st.integers(-(10**5), 10**5), ANY_WRAPPING, st.sampled_from(["{}", "{:,}", "{} m", "about {}"]))
+def test_a_number_comes_back(hundredths: int, wrapping: str, form: str) -> None:
+    value = hundredths / 100
+    body = form.format(value)
+    _read_back(wrapping.format(body), NUMBER, value)
+
+
+@given(
+    st.lists(st.integers(-99, 99), min_size=1, max_size=6), ANY_WRAPPING, st.sampled_from([", ", ",", "; ", " and "])
+)
+def test_an_integer_list_comes_back(values: list[int], wrapping: str, separator: str) -> None:
+    reading = _read_back(wrapping.format(separator.join(map(str, values))), INTEGERS, tuple(values))
+    assert ("duplicates" in reading.flags) <= (len(set(values)) < len(values))
+
+
+@given(st.permutations("ABCD"), ANY_WRAPPING, st.sampled_from([", ", ",", " > ", " → ", "", " ", "-", " then ", "; "]))
+def test_a_letter_list_comes_back(order: list[str], wrapping: str, separator: str) -> None:
+    _read_back(wrapping.format(separator.join(order)), LETTERS, tuple(order))
+
+
+@given(
+    st.permutations("ABCD"), st.sampled_from(["{n}. {x}", "{n}) {x}", "- {x}", "{x}", "{n}. **{x}**", "{n}. Image {k}"])
+)
+def test_a_letter_list_with_one_entry_a_line_comes_back(order: list[str], form: str) -> None:
+    lines = [form.format(n=n, x=letter, k="ABCD".index(letter) + 1) for n, letter in enumerate(order, 1)]
+    for head in ("", "Answer:\n", "**Final Answer:**\n\n", "The order is:\n"):
+        _read_back(head + "\n".join(lines), LETTERS, tuple(order))
+
+
+@given(
+    st.lists(
+        st.sampled_from(["the", "dog", "runs", "to", "left", "because", "it", "saw", "a", "cat"]),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_a_text_comes_back(words: list[str]) -> None:
+    answer = " ".join(words)
+    for form in (
+        "{}",
+        "Answer: {}",
+        "**Answer:** {}",
+        "<think>hm</think>\n{}",
+        "<answer>{}</answer>",
+        "Hm.\nFinal answer: {}",
+    ):
+        _read_back(form.format(answer), TEXT, answer)
+
+
+ASKED_FORMS: dict[AnswerType, tuple[str, Answer]] = {
+    AnswerType.CHOICE: ("B", "B"),
+    AnswerType.INTEGER: ("7", 7),
+    AnswerType.NUMBER: ("0.5", 0.5),
+    AnswerType.INTEGER_LIST: ("1, -2", (1, -2)),
+    AnswerType.LETTER_LIST: ("B, A, D, C", ("B", "A", "D", "C")),
+    AnswerType.TEXT: ("the dog", "the dog"),
+}
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: str(spec.type))
+def test_what_the_prompt_asks_for_is_read_strictly(spec: AnswerSpec) -> None:
+    reply, value = ASKED_FORMS[spec.type]
+    for form in ("{}", "{}\n", "Answer: {}", "<think>hm</think>{}"):
+        reading = read_answer(form.format(reply), spec)
+        assert (reading.value, reading.strict_value) == (value, value)
+    instruction = format_instruction(spec)
+    assert instruction.startswith("Answer with")
+    assert "$" not in instruction
+
+
+# No reply takes long
+
+REPEATED = (
+    "(", "1,", "answer: ", "the answer is ", "answer\n", "$", "\\boxed{", "\\text{", "\\frac{", "{", "9", " ", "\n", "\t \n", "*",
+    "_", "`", "~", "#", ">", "<", "<think>", "</think>", "not red ", "red ", "A, ", "A ", "B\n", "A or ", "1 + ", "1 = ", "three ",
+    "one and ", "no wait ", "I cannot ", "I can't see ", ".", "3-", "3 of ", "1. ", "1. a\n", "[1, ", "[1, 2] ", "-", '"', "'",
+    "1:2:", "minus ", "1e5", "1'", ":", "no, ", "image 3 ", "option B ", "½", "١", "\ud835", "so the ", "(A) ", "is ", "->", "x",
+)  # fmt: skip
+FEWER, MORE = 4_000, 16_000
+
+
+def _seconds(text: str) -> float:
+    """Return the best of two times to read a text as every type, alone and between answers."""
+    best = float("inf")
+    for _ in range(2):
+        start = time.perf_counter()
+        for spec in SPECS:
+            read_answer(text, spec)
+        read_answer(f"Answer: B\n{text}\nAnswer: 7", CHOICE)
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+@pytest.mark.parametrize("piece", REPEATED, ids=repr)
+def test_time_grows_with_length_and_not_with_its_square(piece: str) -> None:
+    # four times the text takes four times as long; sixteen times would be quadratic
+    fewer = _seconds(piece * (FEWER // len(piece)))
+    more = _seconds(piece * (MORE // len(piece)))
+    assert more < 9 * fewer + 0.1
