@@ -170,6 +170,7 @@ class Renderer:
     def __init__(self, model: Any, width: int, height: int) -> None:
         self._mujoco = load_mujoco()
         self._model = model
+        model.vis.global_.offwidth, model.vis.global_.offheight = width, height
         try:
             self._renderer = self._mujoco.Renderer(model, height, width)
         except Exception as error:  # see load_mujoco

@@ -186,7 +186,8 @@ def contributions(
         An outcome table.
     task : TaskGraph
     contrasts : iterable of Contrast or str, optional
-        Default the paper's four.
+        Default those of the paper's four that were run. A contrast that is named but was not run gives rows without a
+        value.
     context : mapping of str to State, optional
         States of the other prerequisites instead of the main text's (Defs. A.1, A.2).
     min_denominator : float
@@ -202,7 +203,7 @@ def contributions(
     Raises
     ------
     UsageError
-        If the table does not fit the task, or none of the contrasts was run.
+        If the table does not fit the task.
     """
     table = checked(outcomes, task)
     asked = PAPER_CONTRASTS if contrasts is None else tuple(_contrast(c) for c in contrasts)
@@ -237,7 +238,7 @@ def _target_contributions(
             for metric in _METRICS:
                 pair = arms(metric, contrast, prerequisite, prerequisites, others)
                 arm, reference = unit.arm(pair.active.text), unit.arm(pair.reference.text)
-                if not keep_empty and arm is None and reference is None:
+                if not keep_empty and (arm is None or reference is None):
                     continue
                 matched = paired(arm, reference, prerequisite)
                 row = Score(

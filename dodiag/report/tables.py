@@ -95,16 +95,16 @@ def contribution_table(scores: Scores, task: TaskGraph) -> Table:
     table.add_column("S", justify="right", no_wrap=True)
     table.add_column("PS within", justify="right", no_wrap=True)
     table.add_column("n", justify="right", no_wrap=True)
-    contrasts = tuple(dict.fromkeys(score.contrast for score in scores.where(metric="N")))
+    contrasts = tuple(dict.fromkeys(score.contrast for score in scores if score.metric in ("N", "S")))
     for contrast in contrasts:
         assert contrast is not None
         of_contrast = scores.where(contrast=contrast)
         for index, prerequisite in enumerate(task.prerequisites(task.target)):
             found = {score.metric: score for score in of_contrast.where(prerequisite=prerequisite)}
-            if "N" not in found:
+            n, s = found.get("N"), found.get("S")
+            numbers = " / ".join(dict.fromkeys(str(score.n) for score in (n, s) if score is not None))
+            if not numbers:
                 continue
-            n, s = found["N"], found["S"]
-            numbers = str(n.n) if n.n == s.n else f"{n.n} / {s.n}"
             table.add_row(
                 Contrast.parse(contrast).symbol if index == 0 else "",
                 f"[bold]{prerequisite}[/bold] {escape(task.units[prerequisite].title)}",
@@ -180,8 +180,10 @@ def with_flag(score: Score | None) -> str:
 
 def interval(score: Score | None) -> str:
     """Return ``[0.31, 0.85]``, or that it is undefined."""
-    if score is None or score.lower is None or score.upper is None:
-        return "undefined"
+    if score is None:
+        return "–"
+    if score.lower is None or score.upper is None:
+        return "undefined" if score.n else "no data"
     return escape(f"[{score.lower:.2f}, {score.upper:.2f}]")
 
 

@@ -21,7 +21,7 @@ from dodiag.benchmarks.cadet import dice_sum
 from dodiag.benchmarks.cadet.dice_model import NORMALS, PIPS, Body, Look, rounded_cube
 from dodiag.benchmarks.cadet.dice_scene import HEIGHT, WIDTH, Arrangement, arrange, draw
 from dodiag.benchmarks.cadet.dice_view import Pixel, corners, distance_outside, see, surface_at
-from dodiag.benchmarks.generators import GENERATORS, check_request, generator
+from dodiag.benchmarks.generators import GENERATORS, check_request, generator, write_pack
 from dodiag.benchmarks.rendering import Camera, Renderer, load_mujoco
 from dodiag.benchmarks.samples import sample_packs
 from dodiag.problems import MissingDependency, UsageError
@@ -389,6 +389,12 @@ def test_a_folder_that_holds_something_is_refused_and_left_alone(tmp_path: Path)
         dice_sum.generate(tmp_path / "file", instances=1)
     assert (tmp_path / "pack" / "mine.txt").read_text() == (tmp_path / "file").read_text() == "keep"
     assert leftovers(tmp_path) == ["file", "pack"]
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("keep")
+    with pytest.raises(UsageError, match="cannot write .*file/pack"):
+        write_pack(tmp_path / "file" / "pack", dice_sum.dice_sum_task(), [])
 
 
 def test_an_empty_folder_is_taken(tmp_path: Path) -> None:

@@ -116,7 +116,8 @@ def test_no_evidence_is_null_with_a_reason_never_zero():
     assert (nc.value, nc.lower, nc.upper, nc.n) == (1.0, None, None, 1)
     assert nc.reason
     only_one_arm = table({"X1=1,X2=1,X3=1": 5}, count=9)
-    for score in contributions(only_one_arm, task_of(3)):
+    assert contributions(only_one_arm, task_of(3)) == ()
+    for score in contributions(only_one_arm, task_of(3), ["1,n"]):
         assert (score.value, score.lower, score.n) == (None, None, 0)
         assert "both" in score.reason
     nothing_right = table(dict.fromkeys(HAND, 0))

@@ -126,9 +126,10 @@ def test_strict_and_lenient_readings_stand_side_by_side() -> None:
 
 PIECES = st.sampled_from(
     [
-        "Answer: ", "answer is ", "B", "A dog", " or ", "**", "$", "\\boxed{", "}", "<think>", "</think>", "<answer>", "\n",
-        "1.", "7", "-", ",", "(", ")", "½", "٣", "three", " not ", "red", "dark red", "I can't ", "see the image", " = ", "%",
-        "no wait", "Yes", "No", ". ", "1,234", "10^", "²", "\ud835", "\u200b", "’", "→", "A, C, B, D", "/", ":", "#", "`", "~~",
+        "Answer: ", "answer is ", "B", "A dog", " or ", "**", "$", "\\boxed{", "}", "<think>", "</think>", "<answer>",
+        "\n", "1.", "7", "-", ",", "(", ")", "½", "٣", "three", " not ", "red", "dark red", "I can't ",
+        "see the image", " = ", "%", "no wait", "Yes", "No", ". ", "1,234", "10^", "²", "\ud835", "\u200b", "’", "→",
+        "A, C, B, D", "/", ":", "#", "`", "~~",
     ]
 )  # fmt: skip
 ANY_TEXT = st.one_of(
@@ -197,10 +198,11 @@ def test_an_article_or_a_pronoun_is_never_a_letter(form: str, noun: str) -> None
 
 WRAPPINGS = (
     "{}", "{}.", "({})", "[{}]", "**{}**", "`{}`", "${}$", "\\({}\\)", "\\boxed{{{}}}", "$$\\boxed{{\\text{{{}}}}}$$",
-    "Answer: {}", "ANSWER: **{}**", "**Answer:** {}", "The answer is {}.", "The final answer is **{}**.", "Final answer: {}",
-    "Answer：{}", "<answer>{}</answer>", '{{"answer": "{}"}}', "<think>Answer: A or 999?</think>{}", "答案：{}",
-    "The picture shows a street.\n\nAnswer: {}", "### Answer\n\n{}", "  {}\n\n", "Answer: {}<|im_end|>", "Answer:\u00a0\u200b{}",
-    "The wrong answer is A. The answer is {}.", "Answer: {}\n\nThis follows from the shape.",
+    "Answer: {}", "ANSWER: **{}**", "**Answer:** {}", "The answer is {}.", "The final answer is **{}**.",
+    "Final answer: {}", "Answer：{}", "<answer>{}</answer>", '{{"answer": "{}"}}',
+    "<think>Answer: A or 999?</think>{}", "答案：{}", "The picture shows a street.\n\nAnswer: {}", "### Answer\n\n{}",
+    "  {}\n\n", "Answer: {}<|im_end|>", "Answer:\u00a0\u200b{}", "The wrong answer is A. The answer is {}.",
+    "Answer: {}\n\nThis follows from the shape.",
 )  # fmt: skip
 ANY_WRAPPING = st.sampled_from(WRAPPINGS)
 
@@ -362,10 +364,11 @@ def test_what_the_prompt_asks_for_is_read_strictly(spec: AnswerSpec) -> None:
 # No reply takes long
 
 REPEATED = (
-    "(", "1,", "answer: ", "the answer is ", "answer\n", "$", "\\boxed{", "\\text{", "\\frac{", "{", "9", " ", "\n", "\t \n", "*",
-    "_", "`", "~", "#", ">", "<", "<think>", "</think>", "not red ", "red ", "A, ", "A ", "B\n", "A or ", "1 + ", "1 = ", "three ",
-    "one and ", "no wait ", "I cannot ", "I can't see ", ".", "3-", "3 of ", "1. ", "1. a\n", "[1, ", "[1, 2] ", "-", '"', "'",
-    "1:2:", "minus ", "1e5", "1'", ":", "no, ", "image 3 ", "option B ", "½", "١", "\ud835", "so the ", "(A) ", "is ", "->", "x",
+    "(", "1,", "answer: ", "the answer is ", "answer\n", "$", "\\boxed{", "\\text{", "\\frac{", "{", "9", " ", "\n",
+    "\t \n", "*", "_", "`", "~", "#", ">", "<", "<think>", "</think>", "not red ", "red ", "A, ", "A ", "B\n",
+    "A or ", "1 + ", "1 = ", "1 = 1, so 2, ", "three ", "one and ", "no wait ", "I cannot ", "I can't see ", ".", "3-", "3 of ", "1. ",
+    "1. a\n", "[1, ", "[1, 2] ", "-", '"', "'", "1:2:", "minus ", "1e5", "1'", ":", "no, ", "image 3 ", "option B ",
+    "½", "١", "\ud835", "so the ", "(A) ", "is ", "->", "x",
 )  # fmt: skip
 FEWER, MORE = 4_000, 16_000
 

@@ -201,7 +201,6 @@ def build_model(look: Look) -> Any:
     spec.visual.map.shadowscale = 0.3
     spec.visual.quality.shadowsize, spec.visual.quality.offsamples = 4096, 8
     spec.visual.quality.numslices = 32
-    spec.visual.global_.offwidth, spec.visual.global_.offheight = 1920, 1440
     _add_table(spec, look)
     for index, (colour, pips, edge) in enumerate(zip(look.colours, look.pip_colours, look.edges, strict=True)):
         _add_die(spec, f"die{index}", edge / 2000, BODY_COLOURS[colour], PIP_COLOURS[pips])

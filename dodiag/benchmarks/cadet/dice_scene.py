@@ -211,7 +211,7 @@ def _draw_light(rng: np.random.Generator) -> Light:
         position=vector(position),
         colour=str(rng.choice(list(LIGHT_COLOURS))),
         intensity=float(rng.uniform(0.7, 1.0)),
-        ambient=float(rng.uniform(0.26, 0.38)),
+        ambient=float(rng.uniform(0.31, 0.42)),
         shadows=bool(rng.random() < 0.75),
     )
 

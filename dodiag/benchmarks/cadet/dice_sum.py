@@ -19,7 +19,7 @@ Limits
     * Dice of one colour are told apart by their order from left to right: the questions presuppose colour names.
     * Points are pixel coordinates of the picture as stored; a model that is shown a resized copy has to rescale them.
     * From the coordinates alone the lowest of the four points is never right: a guess that knows this is right in a
-      third of the questions instead of a quarter. A classifier fitted to 2,000 questions of this generator is right in
+      third of the questions instead of a quarter. A classifier fitted to 1,500 questions of this generator is right in
       half of them, mostly because few points fit above a die near the upper edge; compare a model with a text-only run.
 """
 

@@ -114,7 +114,7 @@ def _fold_unicode(text: str) -> str:
 
 
 _MARKUP = re.compile(r"[*_`$\\<#~>]")
-_SPECIAL_TOKEN = re.compile(r"<\|[A-Za-z_]{1,30}\|>|</?s>|<(?:start|end)_of_turn>")
+_SPECIAL_TOKEN = re.compile(r"<\|[A-Za-z_]{1,30}\|>|</?s>|<(?:eos|bos|pad|unk|start_of_turn|end_of_turn)>")
 _ANSWER_OPEN = re.compile(r"<(?:final_?)?answer>", re.IGNORECASE)
 _ANSWER_CLOSE = re.compile(r"</(?:final_?)?answer>", re.IGNORECASE)
 _LINE_BREAK_TAG = re.compile(r"<(?:br|/div|/li)\s?/?>", re.IGNORECASE)

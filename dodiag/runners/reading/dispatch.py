@@ -186,7 +186,21 @@ def _find(cleaned: str, spec: AnswerSpec) -> Found | None:
     if withdrawal := _withdrawn(cleaned, place.end):
         after = _elsewhere(cleaned[withdrawal:], spec)
         return after.flagged("revised") if after else nothing_valid(last.span, last.how, "revised", "ambiguous")
+    if _contradicted(cleaned[place.after :], last, spec):
+        return nothing_valid(last.span, last.how, "several")
     return last.flagged("revised") if revised else last
+
+
+_SHORT_LINE = 16
+
+
+def _contradicted(after: str, found: Found, spec: AnswerSpec) -> bool:
+    """Return whether the last line after a cue is a bare answer too, and another one."""
+    line = after.rstrip().rpartition("\n")[2]
+    if found.value is None or spec.type in _LISTS or not line or len(line) > _SHORT_LINE:
+        return False
+    other = _elsewhere(line, spec)
+    return other is not None and other.how == "bare" and other.value is not None and other.value != found.value
 
 
 def _withdrawn(cleaned: str, start: int) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from dodiag.runners.reading.options import WRAPPERS, Options, fold, options_of
 from dodiag.runners.reading.refusal import abstains
-from dodiag.runners.reading.result import Found, nothing_valid
+from dodiag.runners.reading.result import Found, nothing_valid, undecided
 from dodiag.runners.reading.tokens import MAX_DIGITS
 from dodiag.scm.answers import AnswerSpec, AnswerType
 
@@ -33,6 +33,13 @@ _RUN_OF_LETTERS = re.compile(
 )
 _SENTENCE_BREAK = re.compile(r"[.!?](?=\s)|\n")
 _HEAD_END = re.compile(r"[.!?](?=\s|$)|\s(?:because|since|as|which|where|with|-|—)\s|\n|\s\(")
+_ALTERNATIVE = re.compile(r"[\s,]*(?:or|and)\b", re.IGNORECASE)
+_DENIED = re.compile(r"(?:\bnot|n't|\bnever|\binstead of|\brather than)\s(?:\w+\s){0,2}\W?$", re.IGNORECASE)
+_ORDERED = re.compile(
+    r"\b(?:order\w*|sequen\w+|chronolog\w+|first|earliest|then|arrang\w+|sort\w*|rank\w*|follow\w*)\b|>", re.IGNORECASE
+)
+"""What a sentence has to speak of for letters in it to be an order, and not a mention of the options."""
+_GROUPS = re.compile(r"[\])}]\s?[,;>-]*\s?[\[({]")
 _LIMIT = 2000
 """Characters of a reply's end that are searched for a run of entries."""
 
@@ -63,24 +70,24 @@ def at_cue(content: str, block: str, spec: AnswerSpec, strong: bool, how: str) -
         None where no list stands here.
     """
     parse = _parser(spec)
-    best: Found | None = None
-    for text in dict.fromkeys((block, content)):
-        if (found := _read(text, spec, parse, how)) is not None and (best is None or found.value is not None):
-            best = found
-        if best is not None and best.value is not None:
-            return best
+    if block != content and (found := _read(block, spec, parse, how)) is not None and found.value is not None:
+        return found
+    if (found := _read(content, spec, parse, how)) is not None:
+        return found
     lead = _LEAD.match(content)
     start = lead.end() if lead else 0
     head = content[start : end.start()] if (end := _HEAD_END.search(content, start)) else content[start:]
     group = _BRACKETED.match(content, start)
+    if group and _ALTERNATIVE.match(content, group.end()):
+        return nothing_valid(content, how, "several")
     for text in (group[0] if group else "", head):
         if text and (found := _read(text, spec, parse, how)) is not None and found.value is not None:
             return found
     groups = {group[0] for group in _BRACKETED.finditer(content)}
     if len(groups) == 1 and (found := _read(groups.pop(), spec, parse, how)) is not None:
         return found
-    if best is not None or not strong or abstains(content):
-        return best
+    if not strong or abstains(content):
+        return None
     return nothing_valid(content, how, "not_an_answer")
 
 
@@ -108,16 +115,16 @@ def _last_run(text: str, spec: AnswerSpec, parse: Parser) -> Found | None:
     full = spec.length or (len(spec.letters) if letters else None)
     pattern = _RUN_OF_LETTERS if letters else _RUN_OF_INTEGERS
     for sentence in reversed(_sentences(text)):
-        runs = [match[0] for match in pattern.finditer(sentence)]
-        spans = dict.fromkeys([*(group[0] for group in _BRACKETED.finditer(sentence)), *runs])
         lists: dict[Entries, str] = {}
-        for span in spans:
-            entries = parse(span.strip(WRAPPERS), spec)
-            if isinstance(entries, tuple) and (len(entries) == full or (full is None and span not in runs)):
-                lists.setdefault(entries, span)
-        if lists and not abstains(sentence):
-            if len(lists) > 1:
-                return None
+        for match in (*_BRACKETED.finditer(sentence), *pattern.finditer(sentence)):
+            entries = parse(match[0].strip(WRAPPERS), spec)
+            bracketed = match.re is _BRACKETED
+            whole = isinstance(entries, tuple) and (len(entries) == full or (full is None and bracketed))
+            if isinstance(entries, tuple) and whole and not _DENIED.search(sentence, 0, match.start()):
+                lists.setdefault(entries, match[0])
+        if lists and not (letters and not _ORDERED.search(sentence)):
+            if len(lists) > 1 or sentence.rstrip().endswith("?") or abstains(text):
+                return undecided(sentence, "run")
             entries, span = next(iter(lists.items()))
             return Found(entries, span, "run")
     return None
@@ -134,6 +141,10 @@ def _read(text: str, spec: AnswerSpec, parse: Parser, how: str) -> Found | None:
         return None
     lead = _LEAD.match(text)
     body = _without_enumeration(text[lead.end() if lead else 0 :]).strip(WRAPPERS)
+    if _GROUPS.search(body):
+        if spec.type is AnswerType.INTEGER_LIST:
+            return nothing_valid(text, how, "several") if parse(_GROUPS.sub(",", body), spec) else None
+        body = _GROUPS.sub(",", body)
     entries = parse(body, spec)
     if entries is None:
         return None

@@ -16,7 +16,7 @@ from dodiag.runners.reading.refusal import abstains
 from dodiag.runners.reading.result import Found, nothing_valid, undecided
 from dodiag.runners.reading.statements import Item, resolve
 from dodiag.runners.reading.tokens import Number, numbers_in
-from dodiag.runners.reading.words import word_number_at, word_numbers
+from dodiag.runners.reading.words import WordNumber, word_number_at, word_numbers
 from dodiag.scm.answers import AnswerSpec, AnswerType
 
 _WRAP = r"[\s\"'(\[{<*_`|=:>.,~#≈€£¥₹₩" + MARKERS + "]*+"
@@ -45,6 +45,7 @@ _STATES = re.compile(
 _SOURCE = re.compile(r"(?:\b(?:of|from|by|adding|since|because|as)|\()\s?$", re.IGNORECASE)
 """Before a group of numbers: they are what the answer was made from."""
 
+_AFTER_EQUALS = re.compile(r"[=≈]\s?[(\[€£¥]?$")
 _SIGN_OR_BULLET = re.compile(r"[-+] \d[^\n]*+")
 
 
@@ -74,16 +75,15 @@ def at_cue(content: str, spec: AnswerSpec, strong: bool, how: str) -> Found | No
     start = lead.end() if lead else 0
     first = numbers[0] if numbers else None
     if first is not None and first.start <= start < first.end and (items := resolve(content, numbers, cued=True)):
-        totals = [item for item in items if item.total and item.value is not None]
         head = items[0]
+        totals = [item for item in items if item.total and item.value is not None]
         if totals and not head.total and totals[-1].value != head.value:
             return _found(totals[-1], content, spec, how).flagged("several")
-        return _found(head, content, spec, how)
+        results = [item for item in items[1:] if _AFTER_EQUALS.search(content, 0, item.start)]
+        return _found(results[-1] if results else head, content, spec, how)
     if (word := word_number_at(content, start)) is not None:
-        return _word(word.value, content, word.end, content[start : word.end], how, numbers)
-    if not strong:
-        return None
-    if abstains(content):
+        return _word(word, content, how)
+    if not strong or abstains(content):
         return None
     if numbers:
         return _statement(content, numbers, spec, how)
@@ -100,8 +100,8 @@ def without_cue(text: str, spec: AnswerSpec) -> Found | None:
     numbers = [number for number in _candidates(text) if not number.ordinal]
     if not numbers:
         return _words_alone(text)
-    if (answered_first := _first_line(text, numbers, spec)) is not None:
-        return answered_first
+    if (by_lines := _by_bare_lines(text, numbers, spec)) is not None:
+        return by_lines
     breaks = [match.end() for match in _STATEMENT_BREAK.finditer(text)]
     while numbers:
         place = bisect_right(breaks, numbers[-1].start)
@@ -118,17 +118,25 @@ def without_cue(text: str, spec: AnswerSpec) -> Found | None:
     return None
 
 
-def _first_line(text: str, numbers: list[Number], spec: AnswerSpec) -> Found | None:
-    """Return the number that is the whole first line, where the rest explains it and does not take it back."""
-    line, newline, rest = text.partition("\n")
-    if not newline or not rest.startswith("\n") or numbers[0].end > len(line) or TAKES_BACK.search(rest):
+def _by_bare_lines(text: str, numbers: list[Number], spec: AnswerSpec) -> Found | None:
+    """Read a reply of several lines by those that are a number and no more.
+
+    The first line, where a blank line and an explanation follow that do not take it back. Nothing but such lines are
+    several answers.
+    """
+    if "\n" not in text:
         return None
-    here = [number for number in numbers if number.end <= len(line)]
-    found = _statement(line, here, spec, "first_line")
-    return found if found is not None and len(here) == 1 and not _WORDS_AROUND.search(line) else None
+    lines = [line for line in text.split("\n") if line]
+    bare = [line for line in lines if not _WORD.search(line) and len(numbers_in(line)) == 1]
+    if len(bare) == len(lines) and len({number.value for number in numbers}) > 1:
+        return nothing_valid(text, "last_line", "several")
+    first = lines[0]
+    if bare != [first] or not text.startswith(first + "\n\n") or numbers[0].end > len(first):
+        return None
+    return None if TAKES_BACK.search(text, len(first)) else _statement(first, numbers[:1], spec, "first_line")
 
 
-_WORDS_AROUND = re.compile(r"[A-Za-z]{2}")
+_WORD = re.compile(r"[A-Za-z]{2}")
 
 
 def _never_negative(spec: AnswerSpec) -> bool:
@@ -164,7 +172,7 @@ def _statement(text: str, numbers: list[Number], spec: AnswerSpec, how: str) -> 
     totals = [item for item in items if item.total and item.value is not None]
     values = {item.value for item in items if item.value is not None}
     last = totals[-1] if totals else items[-1]
-    if last.value is None and len(values) == 1 and _SOURCE.search(text, 0, last.start):
+    if last.value is None and len(values) == 1 and _SOURCE.search(text, max(0, last.start - 20), last.start):
         last = next(item for item in items if item.value is not None)
     found = _found(last, text, spec, how)
     return found if len(values) < 2 else found.flagged("several")
@@ -184,6 +192,9 @@ def _found(item: Item, text: str, spec: AnswerSpec, how: str) -> Found:
     value: int | float | None = item.value
     if value is None:
         return nothing_valid(span, how, "several" if item.reason in ("range", "listed") else item.reason)
+    opened = _REPEATED.match(text, item.end)
+    if opened and (word := word_number_at(text, opened.end())) and word.value != value:
+        return nothing_valid(text[item.start : word.end], how, "contradiction")
     if spec.type is AnswerType.INTEGER and isinstance(value, float):
         if not value.is_integer() or "ambiguous" in flags:
             return nothing_valid(span, how, "not_integer", *flags)
@@ -193,18 +204,27 @@ def _found(item: Item, text: str, spec: AnswerSpec, how: str) -> Found:
     return Found(value, span, how, flags)
 
 
-_DIGITS_REPEAT = re.compile(r"\s?[(\[=:]\s?$")
-_NOT_A_COUNT = re.compile(r"\s?(?:of|or|and|to|/)\b|-", re.IGNORECASE)
+_REPEATED = re.compile(r"\s?[(\[=:]\s?(?=[\w+-])")
+_JOINED = re.compile(r"\s?(?:[,;/&+-]|(?:or|and|to)\b)\s?", re.IGNORECASE)
+_PRONOUN = re.compile(r"\s(?:of|can|could|should|has|would)\b|-", re.IGNORECASE)
 
 
-def _word(value: int | None, text: str, end: int, span: str, how: str, numbers: list[Number]) -> Found | None:
-    if value is None:
+def _word(word: WordNumber, text: str, how: str) -> Found | None:
+    """Read a number in words at the head of a cue's content."""
+    span, end = text[word.start : word.end], word.end
+    if word.value is None:
         return nothing_valid(span, how, "several")
-    if numbers and _DIGITS_REPEAT.fullmatch(text, end, numbers[0].start):
-        return Found(value, span, how) if numbers[0].value == value else nothing_valid(text, how, "contradiction")
-    if _NOT_A_COUNT.match(text, end):
-        return nothing_valid(text, how, "several") if word_numbers(text[end:]) else None
-    return Found(value, span, how)
+    if word.value == 1 and _PRONOUN.match(text, end):
+        return None
+    numbers = {number.start: number for number in numbers_in(text)}
+    if (opened := _REPEATED.match(text, end)) and (repeated := numbers.get(opened.end())):
+        if repeated.value != word.value:
+            return nothing_valid(text, how, "contradiction")
+        end = repeated.end + 1
+    joined = _JOINED.match(text, end)
+    if joined and (joined.end() in numbers or word_number_at(text, joined.end()) is not None):
+        return nothing_valid(text, how, "several")
+    return Found(word.value, span, how)
 
 
 def _words_alone(text: str) -> Found | None:
@@ -214,7 +234,7 @@ def _words_alone(text: str) -> Found | None:
         return None
     word = words[0]
     span = text[word.start : word.end]
-    if _NOT_A_COUNT.match(text, word.end):
+    if word.value == 1 and _PRONOUN.match(text, word.end):
         return None
     if "\n" not in text and _is_bare(text, span):
         return Found(word.value, span, "bare")

@@ -24,7 +24,7 @@ class Item(NamedTuple):
     reason : str
         Why a group has no value: ``expression``, ``range``, ``listed`` or empty.
     total : bool
-        Whether the statement calls it a total.
+        Whether the statement calls it a total, or it is the result of an equation and no later number is concluded.
     """
 
     value: int | float | None
@@ -41,7 +41,19 @@ _GAP = 40
 _WORDS = r"(?: ?[A-Za-z]+){0,2}[\s)\]]{0,2}"
 _OPERATOR = re.compile(_WORDS + r"(?:[-+*×·⋅÷/]|\b(?:x|plus|minus|times|divided by)\b)[\s([]{0,2}")
 _EQUALS = re.compile(_WORDS + r"(?:=|≈|->|\b(?:equals|makes|gives)\b)[\s(\[€£¥]{0,2}")
-_RANGE = re.compile(r"\s?[-~—]\s?|\s(?:to|through|up to|or|or (?:maybe|possibly|perhaps|even))\s", re.IGNORECASE)
+_RANGE = re.compile(
+    r"\s?(?:[-~—±]|\+/-)\s?|,?\s(?:to|through|up to|(?:or )?(?:maybe|possibly|perhaps|even)|or)\s", re.IGNORECASE
+)
+_BOUND = re.compile(
+    r"(?:(?<![-=])[<>≥≤]\s?=?\s?|\b(?:(?:more|less|fewer|greater|higher|lower|larger|smaller)\sthan|at\sleast|at\smost|over|under"
+    r"|above|below|(?:minimum|maximum)\sof)\s)$",
+    re.IGNORECASE,
+)
+"""Before a number that is only a bound of the answer."""
+_BOUND_AFTER = re.compile(r"\+(?!\s?\d)|\sor\s(?:more|less|fewer)\b", re.IGNORECASE)
+_CONCLUDED = re.compile(
+    r"\b(?:it's|it\sis|is|are|makes?|gives?|gets?|so|thus|therefore|leaves|have|has|total)\s$", re.IGNORECASE
+)
 _LISTED = re.compile(r"\s?(?:&|and|,\s?and)\s", re.IGNORECASE)
 _COMMA = re.compile(r"\s?[,;|]\s?")
 _LIST_GOES_ON = re.compile(r"\s?(?:[,;.!?)\]|]|and\b|or\b|&|$)", re.IGNORECASE)
@@ -51,7 +63,7 @@ _SHARE = re.compile(
 )
 _LABEL = re.compile(
     r"""\b(?:images?|pictures?|photos?|figures?|fig\.?|frames?|views?|panels?|steps?|questions?|unit|parts?|sections?|tables?|chapter|page
-        |cameras?|videos?|scenes?|options?|cases?|examples?|prerequisites?|version|rule|row|column|line|level|player|lane|route
+        |die|dice|cameras?|videos?|scenes?|options?|cases?|examples?|prerequisites?|version|rule|row|column|line|level|player|lane|route
         |room|floor|cell|\#)
         \s?(?:no\.?\s?|number\s)?[(\#]?$""",
     re.IGNORECASE | re.VERBOSE,
@@ -97,7 +109,20 @@ def resolve(text: str, numbers: list[Number], *, cued: bool) -> list[Item]:
         before = text[max(0, start - _BEFORE) : start]
         if not _DENIED.search(before):
             items.append(_item(text, chain, before))
-    return items
+    return _with_results(text, items)
+
+
+def _with_results(text: str, items: list[Item]) -> list[Item]:
+    """Call the result of an equation a total, and every number that is concluded after it."""
+    results = [place for place, item in enumerate(items) if item.reason == "result"]
+    if not results:
+        return items
+    return [
+        item._replace(reason="", total=True)
+        if item.reason == "result" or (place > results[0] and _CONCLUDED.search(text, max(0, item.start - _BEFORE), item.start))
+        else item
+        for place, item in enumerate(items)
+    ]
 
 
 def _labels(text: str, number: Number, *, cued: bool) -> bool:
@@ -133,7 +158,7 @@ def _joiner(gap: str, number: Number, text: str) -> str:
         return "="
     if gap == " - ":
         return "op"
-    if _RANGE.fullmatch(gap):
+    if _RANGE.fullmatch(gap) or text[number.start] == "±":
         return "range"
     if _OPERATOR.fullmatch(gap) or (text[number.start] in "+-" and gap in ("", " ")):
         return "op"
@@ -147,13 +172,15 @@ def _item(text: str, chain: Chain, before: str) -> Item:
     total = bool(_TOTAL_BEFORE.search(before)) or bool(_TOTAL_AFTER.match(text, end))
     if len(chain) == 1:
         number = chain[0][1]
+        if (_BOUND.search(before) and text[end : end + 1] != ">") or _BOUND_AFTER.match(text, end):
+            return Item(None, start, end, reason="range", total=total)
         return Item(number.value, start, end, number.flags, "" if number.value is not None else "not_an_answer", total)
     joiners = [joiner for joiner, _ in chain[1:]]
     if "=" in joiners:
         result = _result(chain)
         if result is None:
             return Item(None, start, end, reason="expression", total=total)
-        reason = "" if result.value is not None else "expression"
+        reason = "result" if result.value is not None else "expression"
         return Item(result.value, result.start, result.end, result.flags, reason, total)
     reason = "range" if "range" in joiners else "listed" if set(joiners) == {"listed"} else "expression"
     return Item(None, start, end, reason=reason, total=total)

@@ -34,7 +34,7 @@ class Number(NamedTuple):
 
 _NUMBER = re.compile(
     r"""(?<![A-Za-z0-9_^])
-        (?:(?<![A-Za-z0-9_)\]%])(?P<sign>[-+±])[€£¥₹₩]?|(?<![A-Za-z]-)(?<![A-Za-z]\.))
+        (?:(?<![A-Za-z0-9_)\]%-])(?P<sign>[-+±])[€£¥₹₩]?|(?<![A-Za-z]-)(?<![A-Za-z]\.))
         (?:(?P<clock>\d++(?::\d++)++)
           |(?P<mixed>\d++)\ (?=\d++/\d)(?P<numerator>\d++)/(?P<denominator>\d++)
           |(?P<over>\d++)\ ?/\ ?(?P<under>\d++)
@@ -46,8 +46,8 @@ _NUMBER = re.compile(
 _UNIT = re.compile(r"[A-Za-z]{1,5}")
 _UNITS = frozenset({
     "mm", "cm", "dm", "m", "km", "in", "ft", "yd", "mi", "g", "kg", "mg", "t", "lb", "lbs", "oz", "s", "sec", "secs",
-    "min", "mins", "h", "hr", "hrs", "ms", "am", "pm", "px", "pt", "l", "ml", "cl", "w", "kw", "v", "hz", "khz", "mph",
-    "kmh", "kph", "deg", "rad", "c", "f", "usd", "eur", "gbp", "pcs", "pc",
+    "min", "mins", "h", "hr", "hrs", "ms", "am", "pm", "px", "pt", "l", "ml", "cl", "kw", "V", "W", "hz", "khz", "mph",
+    "kmh", "kph", "deg", "rad", "C", "F", "usd", "eur", "gbp", "pcs", "pc",
 })  # fmt: skip
 _ORDINALS = frozenset({"st", "nd", "rd", "th"})
 
@@ -63,9 +63,9 @@ def numbers_in(text: str) -> list[Number]:
         end = match.end()
         ordinal = False
         if not match["percent"] and (unit := _UNIT.match(text, end)):
-            word = unit[0].lower()
-            ordinal = word in _ORDINALS
-            if not ordinal and word not in _UNITS:
+            word = unit[0]
+            ordinal = word.lower() in _ORDINALS
+            if not (ordinal or word in _UNITS or (len(word) > 1 and word.lower() in _UNITS)):
                 continue
         runs_on = match["under"] and text[end : end + 1] in ("/", ".") and text[end + 1 : end + 2].isdigit()
         power = text[end : end + 1] == "^"
@@ -75,16 +75,32 @@ def numbers_in(text: str) -> list[Number]:
             found.extend(_plain(match, ordinal))
         else:
             found.append(Number(match.start(), end, _fraction(match), _percent(match)))
+    found = [_scaled(text, number) for number in found]
     return [_signed(text, number, before) for before, number in zip([None, *found], found, strict=False)]
 
 
+_SCALE = re.compile(r"[ -](hundred|thousand|million|billion)\b", re.IGNORECASE)
+_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
+
+
+def _scaled(text: str, number: Number) -> Number:
+    """Read ``2 million``."""
+    scale = _SCALE.match(text, number.end)
+    if scale is None or number.value is None:
+        return number
+    value = number.value * _SCALES[scale[1].lower()]
+    if abs(value) < 2**53 and math.isclose(value, round(value), rel_tol=1e-12):
+        value = round(value)
+    return number._replace(end=scale.end(), value=value)
+
+
 _SIGN_WORD = re.compile(r"(?<![A-Za-z])(?:minus|negative) $", re.IGNORECASE)
-_LONGEST_SIGN_WORD = len(" negative ")
+_SIGN_WORD_LENGTH = len(" negative ")
 
 
 def _signed(text: str, number: Number, before: Number | None) -> Number:
     """Read ``minus 5``, which is not a sign where another number stands before it."""
-    word = _SIGN_WORD.search(text, max(0, number.start - _LONGEST_SIGN_WORD), number.start)
+    word = _SIGN_WORD.search(text, max(0, number.start - _SIGN_WORD_LENGTH), number.start)
     if word is None or number.value is None or (before is not None and not text[before.end : word.start()].strip()):
         return number
     return number._replace(start=word.start(), value=-number.value)
