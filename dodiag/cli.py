@@ -134,6 +134,9 @@ def plan(
         int | None, typer.Option("--instances", help="Instances to assume for a task graph without any.")
     ] = None,
     concurrency: ConcurrencyOption = 16,
+    model: Annotated[
+        str | None, typer.Option("--model", help="Take the price of this model, where one is known.")
+    ] = None,
     price: PriceOption = None,
     output_tokens: Annotated[int, typer.Option("--output-tokens", help="Tokens of one reply, assumed.")] = 100,
     latency: Annotated[float, typer.Option("--latency", help="Seconds of one call, assumed.")] = 2.0,
@@ -161,7 +164,7 @@ def plan(
         draws=draws,
         history=history,  # type: ignore[arg-type]
     )
-    prices = parsed_price(price)
+    prices = price_per_million(price, model)
     cost = price_of(chosen, Assumptions(output_tokens, latency, concurrency, *prices, instances))
     if as_json:
         print_json(
@@ -291,7 +294,7 @@ def run(
 
     opened = open_pack(pack)
     folder = out or Path("runs") / f"{opened.task.name}-{''.join(c if c.isalnum() else '-' for c in model)}"
-    prices = parsed_price(price)
+    prices = price_per_million(price, model)
     announce(f"{opened.task.title}: {opened.instance_count:,} instances, model {model}, writing {folder}", quiet)
     summary = run_pack(
         opened,
@@ -425,12 +428,14 @@ def parsed_states(states: list[str] | None) -> list[Any] | None:
     return None if states is None else [parse_state(state) for state in states]
 
 
-def parsed_price(price: str | None) -> tuple[float | None, float | None]:
-    """Return the two prices of ``IN,OUT``."""
+def price_per_million(price: str | None, model: str | None) -> tuple[float | None, float | None]:
+    """Return the two prices of ``IN,OUT``, or else those that are known of a model."""
     from dodiag.problems import UsageError
+    from dodiag.runners.models import known_prices
 
     if price is None:
-        return None, None
+        known = None if model is None else known_prices(model)
+        return (None, None) if known is None else known
     parts = price.split(",")
     try:
         values = [float(part) for part in parts]

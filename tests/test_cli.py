@@ -92,6 +92,13 @@ def test_plan_prints_counts_and_price(tmp_path):
     assert found["plan_hash"] == dodiag.make_plan(pack, quick=True).digest
 
 
+def test_the_price_of_a_listed_model_is_taken_from_litellm():
+    found = json.loads(dodiag_command("plan", "dice_sum", "--model", "litellm:openai/gpt-4o", "--json").stdout)
+    assert (found["assumptions"]["input_price"], found["assumptions"]["output_price"]) == (2.5, 10.0)
+    unknown = json.loads(dodiag_command("plan", "dice_sum", "--model", "openai/my-model", "--json").stdout)
+    assert unknown["assumptions"]["input_price"] is None
+
+
 def test_draw_writes_every_format(tmp_path):
     for form, start in (
         ("dot", "digraph"),

@@ -8,6 +8,19 @@ from dodiag.scm.answers import AnswerSpec, AnswerType
 def format_instruction(spec: AnswerSpec) -> str:
     """Return the output-format instruction of an answer type.
 
+    What it asks for is what ``dodiag.runners.reading`` reads strictly. It never shows a placeholder such as ``$LETTER``:
+    models answer in the placeholder's form.
+
+    Parameters
+    ----------
+    spec : AnswerSpec
+        The question's answer type.
+
+    Returns
+    -------
+    str
+        One sentence.
+
     Examples
     --------
     >>> format_instruction(AnswerSpec(type="integer"))

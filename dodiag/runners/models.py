@@ -64,3 +64,23 @@ def open_adapter(
 
         return Replay(Path(name.removeprefix("replay:")))
     raise UsageError(f"'{name}' is not a model name", f"Use {FORMS}.")
+
+
+def known_prices(name: str) -> tuple[float, float] | None:
+    """Return what a model costs per million tokens in and out, where that is known.
+
+    Simulators and replays cost nothing; the prices of ``litellm:`` models are those of the installed litellm. Of other
+    models nothing is known.
+
+    Raises
+    ------
+    MissingDependency
+        If the name needs litellm and it is not installed.
+    """
+    if name.startswith(("sim:", "replay:")):
+        return 0.0, 0.0
+    if name.startswith("litellm:"):
+        from dodiag.runners.adapters.litellm_gateway import listed_prices
+
+        return listed_prices(name.removeprefix("litellm:"))
+    return None

@@ -30,6 +30,15 @@ def import_litellm() -> Any:
     return litellm
 
 
+def listed_prices(name: str) -> tuple[float, float] | None:
+    """Return litellm's price of a model per million tokens in and out; None where its table has none."""
+    entry = import_litellm().model_cost.get(name) or import_litellm().model_cost.get(name.partition("/")[2]) or {}
+    prices = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
+    if prices[0] is None or prices[1] is None:
+        return None
+    return float(prices[0]) * 1e6, float(prices[1]) * 1e6
+
+
 class LiteLLM:
     """Adapter ``litellm:PROVIDER/NAME``.
 

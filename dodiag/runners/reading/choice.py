@@ -75,10 +75,9 @@ def _whole(line: str, options: Options) -> Found | None:
         return None
     if head.tail != "free":
         return head.found
-    rest = line[line.find(head.found.span) + len(head.found.span) :]
-    if head.found.value is None or not _ENUMERATED.match(rest) or abstains(rest):
+    if head.found.value is None or not _ENUMERATED.match(head.rest) or abstains(head.rest):
         return None
-    if head.found.span == "I" and rest.startswith(","):
+    if head.found.span == "I" and head.rest.startswith(","):
         return None
     return head.found._replace(how="head")
 

@@ -102,7 +102,7 @@ def _read(text: str, spec: AnswerSpec, *, cut: bool) -> Reading:
             return Reading(Outcome.TRUNCATED, None, flags, found.how if found else "", span=_evidence(found))
         flags |= {"cut"}
     if found is None or found.undecided:
-        return _nothing(cleaned, flags)
+        return _nothing(cleaned, flags, found)
     if found.value is None:
         return Reading(Outcome.INVALID, None, flags, found.how, span=_evidence(found))
     return _validated(found, spec, flags, strict_value(visible, spec))
@@ -129,11 +129,13 @@ def _reason(found: Found, spec: AnswerSpec) -> str:
     return "out_of_range"
 
 
-def _nothing(cleaned: str, flags: frozenset[str]) -> Reading:
+def _nothing(cleaned: str, flags: frozenset[str], found: Found | None = None) -> Reading:
     outcome, flag, span = without_answer(cleaned)
-    return Reading(
-        outcome, None, flags | {flag} if flag else flags, "refusal" if outcome is Outcome.REFUSED else "", False, span
-    )
+    if flag:
+        flags |= {flag}
+    if outcome is Outcome.REFUSED:
+        return Reading(outcome, None, flags, "refusal", span=span)
+    return Reading(outcome, None, flags, found.how if found else "", span=span or _evidence(found))
 
 
 def _evidence(found: Found | None) -> str:

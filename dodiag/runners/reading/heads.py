@@ -12,7 +12,8 @@ _WRAP = r"[\s\"'(\[{<*_`|=:>.,~#\-–—" + "\ue000-\ue003]*+"
 
 _LEAD = re.compile(
     rf"""{_WRAP}(?:(?:so|thus|therefore|hence|then|and|the|is|its|it's|it\ is|it|this|that's|that|must|should|would|be
-        |option|choice|letter|answer|response|reply|output|assistant|result|solution|maybe|perhaps|correct|right|best|final|my|definitely|probably|possibly|likely|most|clearly|simply|just|either|indeed|yes|actually
+        |option|choice|letter|answer|response|reply|output|assistant|result|solution|correct|right|best|final|my
+        |maybe|perhaps|definitely|probably|possibly|likely|most|clearly|simply|just|either|indeed|yes|actually
         |i\ (?:would\ |will\ |'ll\ )?(?:think|believe|choose|pick|select|guess|say|go\ with)
         |i'(?:d|ll)\ (?:say|choose|pick|select|guess|go\ with))
         (?![\w']){_WRAP})*+""",
@@ -48,10 +49,13 @@ class Head(NamedTuple):
         The letter, or why it is none.
     tail : str
         What follows it: ``nothing``, ``own`` (its option's text) or ``free`` (other text).
+    rest : str
+        The text that follows.
     """
 
     found: Found
     tail: str
+    rest: str = ""
 
 
 def read_head(line: str, options: Options, how: str) -> Head | None:
@@ -96,7 +100,7 @@ def _head_text(line: str, folded: str, place: int, here: tuple[str, int], option
         return Head(nothing_valid(line, how, "several"), "nothing" if ends else "free")
     if not _CONTRADICTION_END.match(line, end):
         return None
-    return Head(Found(letter, line[place:end], how), "free")
+    return Head(Found(letter, line[place:end], how), "free", line[end:])
 
 
 def _head_letter(line: str, folded: str, match: re.Match[str], options: Options, how: str) -> Head | None:
@@ -107,17 +111,13 @@ def _head_letter(line: str, folded: str, match: re.Match[str], options: Options,
     alone = not rest.strip(WRAPPERS + "-–—")
     own, contradicted = (False, False) if alone else _text_after(line, folded, end, letter, options)
     wrapped = end > match.end()
-    if (
-        own
-        and letter in "AI"
-        and not wrapped
-        and not _CLOSED.match(rest)
-        and not _ends_with_text(line, folded, end, options)
-    ):
+    closed = alone or bool(_CLOSED.match(rest))
+    word = letter in "AI"
+    if own and word and not (closed or wrapped or _ends_with_text(line, folded, end, options)):
         return None
-    if not (alone or own or contradicted or _CLOSED.match(rest)):
-        word = letter in "AI"
-        if match[1].islower() or not (_AFTER_ANY.match(rest) or (not word and _AFTER_NOT_WORD.match(rest))):
+    if not (closed or own or contradicted):
+        goes_on = _AFTER_ANY.match(rest) or (not word and _AFTER_NOT_WORD.match(rest))
+        if match[1].islower() or not goes_on:
             return None
     tail = "nothing" if alone else "own" if own else "free"
     if _goes_on(line, folded, end, letter, options):
@@ -133,7 +133,7 @@ def _head_letter(line: str, folded: str, match: re.Match[str], options: Options,
         if (letter == "I" and not alone) or not (alone or rest[:1] in (".", ")", ":")):
             return None
         return Head(nothing_valid(match[1], how, "out_of_range"), tail)
-    return Head(Found(letter, match[1], how), tail)
+    return Head(Found(letter, match[1], how), tail, line[match.end() :])
 
 
 _ENUMERATED_LETTER = re.compile(r"(?<![\w'-])\(?([A-Z])[.):]\)?\s*")

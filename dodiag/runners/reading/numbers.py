@@ -31,7 +31,7 @@ _LEAD = re.compile(
 )
 """What may stand before the number itself: wrapping, and words that only introduce it."""
 
-_REST_OF_BARE = re.compile(r"[\s°]*(?:[A-Za-z°/²³-]+[ .]*){0,2}[^\w]*")
+_REST_OF_BARE = re.compile(r"[\s°]*+(?:[A-Za-z°/-]++[ .]*+){0,2}+[^\w]*+")
 _ENUMERATOR = re.compile(r"^[ \t(\[-]{0,4}(\d{1,3})[.):](?=\s+\S)", re.MULTILINE)
 _INLINE_ENUMERATOR = re.compile(r"(?:(?<=[\s:;,(])|^)(\d{1,2})[.)]\s(?=[A-Za-z(\"'])")
 _STATEMENT_BREAK = re.compile(r"[.!?](?=\s)|\n")

@@ -36,6 +36,7 @@ class Reading:
         ``reasoning_removed``         a reasoning block was cut out
         ``reasoning_unclosed``        a reasoning block did not end
         ``cut``                       the reply hit its token limit, after the answer
+        ``bound``                     only a bound stands where a number is asked (``at least 7``)
         ``percent``                   the number was given in percent
         ``expression``                an unfinished calculation stands where a number is asked
         ``not_integer``               a number that is not whole, where an integer is asked
@@ -47,7 +48,7 @@ class Reading:
         ``unseen``                    the reply says that it got no picture
         ============================  ==========================================================================
     how : str
-        The rule that decided: ``bare``, ``cue``, ``boxed``, ``tag``, ``last_line``, ``line``, ``head``,
+        The rule that decided: ``bare``, ``cue``, ``boxed``, ``tag``, ``last_line``, ``first_line``, ``line``, ``head``,
         ``option_letter``, ``option_text``, ``only_number``, ``last_number``, ``run``, ``whole``, ``finish``,
         ``refusal``; empty where no rule applied.
     strict : bool

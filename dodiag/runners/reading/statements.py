@@ -22,7 +22,7 @@ class Item(NamedTuple):
     flags : frozenset of str
         Of the number.
     reason : str
-        Why a group has no value: ``expression``, ``range``, ``listed`` or empty.
+        Why there is no value: ``expression``, ``range``, ``listed``, ``bound`` (``at least 7``) or ``not_an_answer``.
     total : bool
         Whether the statement calls it a total, or it is the result of an equation and no later number is concluded.
     """
@@ -95,7 +95,7 @@ def resolve(text: str, numbers: list[Number], *, cued: bool) -> list[Item]:
     numbers : list of Number
         Its numbers, at least one.
     cued : bool
-        After a cue, labels (``image 2``) count, and a list that fills the content is several answers.
+        After a cue, labels (``image 2``) count too.
 
     Returns
     -------
@@ -119,7 +119,8 @@ def _with_results(text: str, items: list[Item]) -> list[Item]:
         return items
     return [
         item._replace(reason="", total=True)
-        if item.reason == "result" or (place > results[0] and _CONCLUDED.search(text, max(0, item.start - _BEFORE), item.start))
+        if item.reason == "result"
+        or (place > results[0] and _CONCLUDED.search(text, max(0, item.start - _BEFORE), item.start))
         else item
         for place, item in enumerate(items)
     ]
@@ -173,7 +174,7 @@ def _item(text: str, chain: Chain, before: str) -> Item:
     if len(chain) == 1:
         number = chain[0][1]
         if (_BOUND.search(before) and text[end : end + 1] != ">") or _BOUND_AFTER.match(text, end):
-            return Item(None, start, end, reason="range", total=total)
+            return Item(None, start, end, reason="bound", total=total)
         return Item(number.value, start, end, number.flags, "" if number.value is not None else "not_an_answer", total)
     joiners = [joiner for joiner, _ in chain[1:]]
     if "=" in joiners:
