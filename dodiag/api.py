@@ -181,8 +181,20 @@ def generate(
 
 
 def as_adapter(model: Adapter | Function) -> Adapter:
-    """Return an adapter as it is, and any other callable as one."""
-    return model if isinstance(model, Adapter) else FunctionAdapter(model)
+    """Return an adapter as it is, and any other callable as one.
+
+    Raises
+    ------
+    UsageError
+        If the object is neither, or an adapter that lacks an attribute.
+    """
+    if isinstance(model, Adapter):
+        return model
+    if hasattr(model, "answer"):
+        needed = ("model", "endpoint", "sees_media", "free", "close")
+        missing = ", ".join(name for name in needed if not hasattr(model, name))
+        raise UsageError(f"the adapter {type(model).__name__} has no {missing}", "See dodiag.runners.protocol.Adapter.")
+    return FunctionAdapter(model)
 
 
 def open_pack(path: str | Path) -> Pack:

@@ -8,8 +8,8 @@ from dodiag.scm.answers import AnswerSpec, AnswerType
 def format_instruction(spec: AnswerSpec) -> str:
     """Return the output-format instruction of an answer type.
 
-    What it asks for is what ``dodiag.runners.reading`` reads strictly. It never shows a placeholder such as ``$LETTER``:
-    models answer in the placeholder's form.
+    What it asks for is what ``dodiag.runners.reading`` reads strictly. It never shows a placeholder such as
+    ``$LETTER``: models answer in the placeholder's form.
 
     Parameters
     ----------

@@ -2,16 +2,17 @@
 
 ``replies`` holds each distinct request once, with the prompt that was sent and what came back. ``calls`` says which
 line of the plan each reply answers and what it was read as. ``failures`` are infrastructure errors: rows with a
-status, never answers. Replies are committed to disk by a writer thread, so a run that is killed repeats at most the
-calls in flight.
+status, never answers. Every reply is committed before its place is given to another call, so a run that is killed
+repeats at most the calls in flight.
 """
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
-import queue
+import os
 import sqlite3
-import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -289,81 +290,69 @@ class RunLock:
 
 
 class LedgerWriter:
-    """Appends rows from a thread of its own: what is handed over together is committed together, and synced to disk."""
+    """Appends rows: each hand-over is one transaction, so a process that is killed loses none of them.
 
-    _STOP = object()
+    The transaction reaches the operating system at once (WAL, ``synchronous=NORMAL``), and :meth:`sync` brings it to
+    the disk itself; the runner calls it every second, so a machine that loses power loses that much at the most.
 
-    def __init__(self, path: Path, capacity: int = 4096) -> None:
+    Parameters
+    ----------
+    path : Path
+        The ledger.
+    together : int
+        Hand-overs that make one transaction. More than 1 is for replies that cost nothing: a crash loses that many.
+
+    Raises
+    ------
+    DodiagError
+        If the ledger cannot be opened for writing.
+    """
+
+    def __init__(self, path: Path, together: int = 1) -> None:
         self._path = path
-        self._queue: queue.Queue[Any] = queue.Queue(maxsize=capacity)
-        self._error: Exception | None = None
-        self._thread = threading.Thread(target=self._work, name="ledger-writer", daemon=True)
-        self._thread.start()
+        self._together = together
+        self._waiting: list[tuple[Row, ...]] = []
+        with self._explained():
+            self._connection = sqlite3.connect(path, timeout=60, check_same_thread=False)
+            self._connection.execute("PRAGMA synchronous=NORMAL")
 
     def add(self, *rows: Row) -> None:
-        """Hand rows over for one commit.
+        """Append rows in one transaction.
 
         Raises
         ------
         DodiagError
-            If an earlier commit failed, for instance on a full disk.
+            If they cannot be written, for instance because the disk is full.
         """
-        self._raise_error()
-        self._queue.put(rows)
+        self._waiting.append(rows)
+        if len(self._waiting) >= self._together:
+            self._commit()
+
+    def _commit(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        with self._explained(), self._connection:
+            for row in itertools.chain.from_iterable(waiting):
+                self._connection.execute(_INSERT[type(row)], _values(row))
+
+    def sync(self) -> None:
+        """Bring to the disk what the operating system holds of the ledger."""
+        for path in (self._path, self._path.with_name(f"{self._path.name}-wal")):
+            with contextlib.suppress(FileNotFoundError), path.open("rb+") as file:
+                os.fsync(file.fileno())
 
     def close(self) -> None:
-        """Wait until everything is on disk.
-
-        Raises
-        ------
-        DodiagError
-            If a commit failed.
-        """
-        self._queue.put(self._STOP)
-        self._thread.join()
-        self._raise_error()
-
-    def _raise_error(self) -> None:
-        if self._error is not None:
-            message = f"the ledger {self._path} cannot be written: {self._error}"
-            raise DodiagError(message, "Free space or correct the permissions; every reply before this is kept.")
-
-    def _work(self) -> None:
+        """Bring everything to the disk and close the connection."""
         try:
-            connection = sqlite3.connect(self._path, timeout=60)
-            connection.execute("PRAGMA synchronous=FULL")
-        except sqlite3.Error as error:
-            self._error = error
-            self._drain()
-            return
-        try:
-            stopped = False
-            while not stopped:
-                batch, stopped = self._batch()
-                with connection:
-                    for kind, statement in _INSERT.items():
-                        connection.executemany(statement, (_values(row) for row in batch if type(row) is kind))
-        except sqlite3.Error as error:
-            self._error = error
-            self._drain()
+            self._commit()
+            self.sync()
         finally:
-            connection.close()
+            self._connection.close()
 
-    def _batch(self) -> tuple[list[Row], bool]:
-        rows: list[Row] = []
-        item = self._queue.get()
-        while True:
-            if item is self._STOP:
-                return rows, True
-            rows.extend(item)
-            if len(rows) > 2000:
-                return rows, False
-            try:
-                item = self._queue.get_nowait()
-            except queue.Empty:
-                return rows, False
-
-    def _drain(self) -> None:
-        """Keep taking rows, so that nobody waits for a writer that is gone; they are lost, and the error says so."""
-        while self._queue.get() is not self._STOP:
-            pass
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            message = f"the ledger {self._path} cannot be written: {error}"
+            cure = "Free space or correct the permissions; every reply before this one is kept."
+            raise DodiagError(message, cure) from None

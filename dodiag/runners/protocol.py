@@ -137,11 +137,14 @@ class Adapter(Protocol):
         Where calls go (part of the ledger's key); empty where there is no endpoint.
     sees_media : bool
         False where pictures and videos are not sent.
+    free : bool
+        Whether a reply costs nothing; such replies are stored some at a time.
     """
 
     model: str
     endpoint: str
     sees_media: bool
+    free: bool
 
     async def answer(self, request: Request) -> Reply:
         """Return the model's reply, or raise :class:`CallFailed`; never retries."""

@@ -8,7 +8,7 @@ import json
 import os
 import signal
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -18,11 +18,17 @@ from dodiag.runners.keys import prompt_digest, request_key
 from dodiag.runners.ledger import CallRow, FailureRow, Ledger, LedgerWriter, ReplyRow
 from dodiag.runners.progress import Progress, shown
 from dodiag.runners.protocol import Adapter, FailureKind, Request
-from dodiag.runners.retry import Answered, GaveUp, Retrier, RetryPolicy
+from dodiag.runners.retry import Answered, GaveUp, Retrier, RetryPolicy, Stopped
 from dodiag.runners.scoring import score
 
 HOPELESS = 10
 """Calls that may fail from the start, none having been answered, before the run stops by itself."""
+
+WORKERS_PER_PLACE = 4
+"""Calls that may be under way for each request in flight; the others wait for their retry or for a place."""
+
+SYNC_SECONDS = 1.0
+"""Time between two syncs of the ledger to the disk."""
 
 BREATHER = 64
 """Calls after which a worker lets the loop run, for adapters that never wait."""
@@ -131,10 +137,10 @@ class _Run:
         self.parameters = manifest["parameters"]
         self.assembler = Assembler(plan.pack, plan.design.history, adapter.sees_media) if plan.pack else None
         self.progress = Progress(total=plan.call_count)
-        self.retrier = Retrier(adapter, options.retry, self.progress)
-        self.writer = LedgerWriter(ledger.path)
+        self.retrier = Retrier(adapter, options.retry, self.progress, options.concurrency)
+        self.writer = LedgerWriter(ledger.path, together=BREATHER if adapter.free else 1)
         self.continued = not ledger.empty
-        self.recent = _Recent(4 * most_calls_per_question(plan) + options.concurrency)
+        self.recent = _Recent(4 * most_calls_per_question(plan) + WORKERS_PER_PLACE * options.concurrency)
         self.in_progress: dict[str, asyncio.Future[ReplyRow | GaveUp]] = {}
         self.stopped: str | None = None
         self.interrupted = False
@@ -147,14 +153,14 @@ class _Run:
             answered[position] = 1
         self.progress.reused = sum(answered)
         source = (call for call in self.plan.calls() if not answered[call.position])
-        count = max(1, min(self.options.concurrency, self.progress.total - self.progress.reused))
+        count = max(1, min(WORKERS_PER_PLACE * self.options.concurrency, self.progress.total - self.progress.reused))
         workers = [asyncio.create_task(self._work(source)) for _ in range(count)]
         try:
-            async with shown(self.progress, quiet=self.options.quiet):
+            async with shown(self.progress, quiet=self.options.quiet), self._synced():
                 with self._interruptible(workers):
                     await self._gather(workers)
         finally:
-            await asyncio.to_thread(self.writer.close)
+            self.writer.close()
         progress = self.progress
         return RunSummary(
             planned=progress.total,
@@ -166,6 +172,22 @@ class _Run:
             interrupted=self.interrupted,
             money=progress.money,
         )
+
+    @contextlib.asynccontextmanager
+    async def _synced(self) -> AsyncIterator[None]:
+        """Bring the ledger to the disk every second while the block runs."""
+
+        async def sync() -> None:
+            while True:
+                await asyncio.sleep(SYNC_SECONDS)
+                await asyncio.to_thread(self.writer.sync)
+
+        task = asyncio.create_task(sync())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     @staticmethod
     async def _gather(workers: list[asyncio.Task[None]]) -> None:
@@ -209,7 +231,10 @@ class _Run:
         for count, call in enumerate(source, start=1):
             if self.stopped:
                 return
-            await self._answer(call)
+            try:
+                await self._answer(call)
+            except Stopped:
+                return
             if count % BREATHER == 0:
                 await asyncio.sleep(0)
 
@@ -237,18 +262,17 @@ class _Run:
         self.in_progress[key] = future
         request = Request(prompt, self.parameters, self.plan.task, call.instance, call.question, call.draw)
         try:
-            answered = await self.retrier.send(request)
+            async with self.retrier.sending(request) as answered:
+                row = _reply_row(key, digest, prompt, call.draw, answered)
+                self._record(call, row, new=True)
+            self.recent.put(key, row)
+            future.set_result(row)
         except GaveUp as failure:
             future.set_result(failure)
             self._record_failure(call, key, failure)
         except BaseException:
             future.cancel()
             raise
-        else:
-            row = _reply_row(key, digest, prompt, call.draw, answered)
-            future.set_result(row)
-            self.recent.put(key, row)
-            self._record(call, row, new=True)
         finally:
             del self.in_progress[key]
 
@@ -302,9 +326,14 @@ class _Run:
         )
         self.progress.failed += 1
         if trouble.kind.fatal:
-            self.stopped = self.stopped or f"{_REASON[trouble.kind]}: {trouble.message}"
+            self._stop(f"{_REASON[trouble.kind]}: {trouble.message}")
         elif self.progress.failed >= HOPELESS and self.progress.done == 0:
-            self.stopped = self.stopped or f"the first {HOPELESS} calls all failed: {trouble.message}"
+            self._stop(f"the first {HOPELESS} calls all failed: {trouble.message}")
+
+    def _stop(self, reason: str) -> None:
+        """Send nothing more; what is in flight may still come in."""
+        self.stopped = self.stopped or reason
+        self.retrier.stop()
 
 
 _REASON = {

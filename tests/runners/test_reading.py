@@ -142,6 +142,7 @@ ANY_TEXT = st.one_of(
 @given(ANY_TEXT, SOME_SPEC, st.sampled_from(["stop", "length", "refusal"]))
 @example("\ud835", CHOICE, "stop")
 @example("<think>" * 3, INTEGER, "length")
+@example("ANSWER: 13:", AnswerSpec(type=AnswerType.INTEGER, min=1, max=12), "length")
 def test_every_text_has_a_reading_that_is_valid_and_repeatable(text: str, spec: AnswerSpec, finish: str) -> None:
     reading = read_answer(text, spec, finish=finish)
     assert reading == read_answer(text, spec, finish=finish)
@@ -366,9 +367,9 @@ def test_what_the_prompt_asks_for_is_read_strictly(spec: AnswerSpec) -> None:
 REPEATED = (
     "(", "1,", "answer: ", "the answer is ", "answer\n", "$", "\\boxed{", "\\text{", "\\frac{", "{", "9", " ", "\n",
     "\t \n", "*", "_", "`", "~", "#", ">", "<", "<think>", "</think>", "not red ", "red ", "A, ", "A ", "B\n",
-    "A or ", "1 + ", "1 = ", "1 = 1, so 2, ", "three ", "one and ", "no wait ", "I cannot ", "I can't see ", ".", "3-", "3 of ", "1. ",
-    "1. a\n", "[1, ", "[1, 2] ", "-", '"', "'", "1:2:", "minus ", "1e5", "1'", ":", "no, ", "image 3 ", "option B ",
-    "½", "١", "\ud835", "so the ", "(A) ", "is ", "->", "x",
+    "A or ", "1 + ", "1 = ", "1 = 1, so 2, ", "three ", "one and ", "no wait ", "I cannot ", "I can't see ", ".",
+    "3-", "3 of ", "1. ", "1. a\n", "[1, ", "[1, 2] ", "-", '"', "'", "1:2:", "minus ", "1e5", "1'", ":", "no, ",
+    "image 3 ", "option B ", "½", "١", "\ud835", "so the ", "(A) ", "is ", "->", "x",
 )  # fmt: skip
 FEWER, MORE = 4_000, 16_000
 

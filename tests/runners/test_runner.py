@@ -1,5 +1,6 @@
 """The runner against a real server: nothing lost, nothing sent twice, infrastructure never mistaken for the model."""
 
+import itertools
 import json
 import os
 import signal
@@ -93,6 +94,25 @@ def test_one_bad_item_costs_its_retries_and_nobody_else(tmp_path):
         port = served.url
         again = run(pack, "openai/m", tmp_path / "r2", base_url=port)
         assert again.complete
+
+
+def test_calls_that_wait_for_a_retry_hold_nobody_up(tmp_path):
+    """With 4 places and 6 calls that fail for seconds, the other calls go on at the full rate meanwhile."""
+    pack = sums_pack(tmp_path / "p", 30)
+    times = []
+
+    def answer(text, before):
+        if "box 1?" in text or "card 1?" in text or "box and card 1?" in text:
+            return failure(500) if before < 1 else "1"
+        times.append(time.monotonic())
+        return "1"
+
+    slow = RetryPolicy(max_retries=1, base=6.0, longest=6.0)
+    with serving(answer, delay=0.005) as served:
+        summary = run(pack, "openai/m", tmp_path / "r", policy=slow, concurrency=4, base_url=served.url)
+        assert summary.complete
+        assert served.most_in_flight <= 4
+    assert max(later - earlier for earlier, later in itertools.pairwise(times)) < 2.5
 
 
 def test_failed_calls_are_sent_again_on_resume_and_only_those(tmp_path):
@@ -236,7 +256,7 @@ def test_null_content_at_the_token_limit_is_truncated_and_not_retried(tmp_path):
         run(plan, "openai/m", tmp_path / "r", base_url=served.url)
         assert served.requests == 1
     (row,) = dodiag.outcomes(tmp_path / "r").to_dict("records")
-    assert (row["outcome"], row["solved"], row["value"]) == ("truncated", 0, None)
+    assert (row["outcome"], row["solved"], pd.isna(row["value"])) == ("truncated", 0, True)
     with Ledger(tmp_path / "r") as ledger:
         (call,) = ledger.calls()
         assert ledger.reply(call.key).reasoning == "let me see 3 4 5"
@@ -293,7 +313,7 @@ def test_replay_answers_without_a_call_and_gives_the_same_table(tmp_path):
     pd.testing.assert_frame_equal(first, second)
     longer = sums_pack(tmp_path / "q", 5)
     partial = run(longer, f"replay:{tmp_path / 'r'}", tmp_path / "more")
-    assert (partial.answered, partial.failed) == (44, 10)
+    assert (partial.answered, partial.failed) == (44, 11)
 
 
 def test_functions_may_be_plain_or_async_and_see_the_question(tmp_path):
@@ -305,6 +325,24 @@ def test_functions_may_be_plain_or_async_and_see_the_question(tmp_path):
     for index, function in enumerate((answer, lambda request: str(request.question.answer))):
         run(pack, dodiag_function(function), tmp_path / str(index))
         assert dodiag.outcomes(tmp_path / str(index))["solved"].all()
+
+
+def test_an_adapter_of_ones_own_is_four_attributes_and_two_methods(tmp_path):
+    class Mine:
+        model, endpoint, sees_media, free = "mine", "", False, False
+
+        async def answer(self, request):
+            return Reply("3")
+
+        async def close(self):
+            pass
+
+    pack = sums_pack(tmp_path / "p", 2)
+    assert dodiag.run(pack, Mine(), tmp_path / "r").complete
+    assert set(dodiag.outcomes(tmp_path / "r")["model"]) == {"mine"}
+    del Mine.free
+    with pytest.raises(UsageError, match="the adapter Mine has no free"):
+        dodiag.run(pack, Mine(), tmp_path / "x")
 
 
 def test_a_functions_own_mistake_is_raised_and_what_was_answered_is_kept(tmp_path):
@@ -501,16 +539,17 @@ def test_a_second_ctrl_c_ends_at_once(tmp_path):
 
 def test_two_processes_cannot_run_in_one_directory(tmp_path):
     pack = sums_pack(tmp_path / "p", 20)
-    with serving(lambda text, _: "1", delay=0.02) as served:
+    with serving(lambda text, _: "1", delay=1.0) as served:
         first = spawn(pack, served.url, tmp_path / "r")
-        wait_for(served, 8)
+        wait_for(served, 1)
         second = spawn(pack, served.url, tmp_path / "r")
         _, err = second.communicate(timeout=60)
+        assert first.poll() is None, "the first has ended too early to say anything"
         assert second.returncode == 2
         assert "another process is running" in err
+        first.send_signal(signal.SIGINT)
         first.communicate(timeout=60)
-        assert first.returncode == 0
-        assert served.requests == 220
+        assert first.returncode == 130
 
 
 def test_a_run_inside_a_notebooks_loop_works(tmp_path):

@@ -37,6 +37,7 @@ class FunctionAdapter:
         self.model = name or str(getattr(function, "__name__", type(function).__name__))
         self.endpoint = f"python:{version}"
         self.sees_media = sees_media
+        self.free = False
 
     async def answer(self, request: Request) -> Reply:
         """Return what the function returns, as a reply."""

@@ -61,6 +61,7 @@ class LiteLLM:
         self.model = f"litellm:{name}"
         self.endpoint = "" if base_url is None else checked_base_url(base_url)
         self.sees_media = sees_media
+        self.free = False
         self.timeout = timeout
         self._litellm = import_litellm()
 

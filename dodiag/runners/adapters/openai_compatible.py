@@ -63,6 +63,7 @@ class OpenAICompatible:
         self.model = f"openai/{name}"
         self.endpoint = checked_base_url(base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI)
         self.sees_media = sees_media
+        self.free = False
         self.timeout = timeout
         self.key_variable = key_variable
         self._session: aiohttp.ClientSession | None = None

@@ -22,6 +22,7 @@ class Replay:
         self.model = str(manifest["model"])
         self.endpoint = f"replay:{manifest['endpoint']}"
         self.sees_media = bool(manifest["sees_media"])
+        self.free = True
 
     async def answer(self, request: Request) -> Reply:
         """Return the recorded reply to this prompt and draw."""

@@ -30,9 +30,12 @@ class SimulatedAdapter:
         the ledger.
     sees_media : bool
         False.
+    free : bool
+        True.
     """
 
     sees_media = False
+    free = True
 
     def __init__(self, simulator: Simulator) -> None:
         self.simulator = simulator

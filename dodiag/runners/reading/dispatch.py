@@ -97,15 +97,15 @@ def _read(text: str, spec: AnswerSpec, *, cut: bool) -> Reading:
         flags |= found.flags
         if found.how in ("boxed", "tag"):
             flags |= {"boxed"}
+    if found is not None and found.value is not None and (not cut or _survives_cut(cleaned, found, spec)):
+        reading = _validated(found, spec, flags | {"cut"} if cut else flags, strict_value(visible, spec))
+        if not cut or reading.outcome is Outcome.VALUE:
+            return reading
     if cut:
-        if found is None or found.value is None or not _survives_cut(cleaned, found, spec):
-            return Reading(Outcome.TRUNCATED, None, flags, found.how if found else "", span=_evidence(found))
-        flags |= {"cut"}
+        return Reading(Outcome.TRUNCATED, None, flags, found.how if found else "", span=_evidence(found))
     if found is None or found.undecided:
         return _nothing(cleaned, flags, found)
-    if found.value is None:
-        return Reading(Outcome.INVALID, None, flags, found.how, span=_evidence(found))
-    return _validated(found, spec, flags, strict_value(visible, spec))
+    return Reading(Outcome.INVALID, None, flags, found.how, span=_evidence(found))
 
 
 def _validated(found: Found, spec: AnswerSpec, flags: frozenset[str], strict: object) -> Reading:
