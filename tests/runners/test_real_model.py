@@ -12,7 +12,7 @@ import dodiag
 from dodiag.api import open_pack
 
 SERVER = Path(__file__).parent.parent.parent / "examples" / "serve_smollm2.py"
-PARAMETERS = {"temperature": 0, "max_tokens": 12}
+PARAMETERS = {"temperature": 0, "max_tokens": 32}
 
 
 @pytest.fixture(scope="module")

@@ -287,12 +287,14 @@ def distance_outside(point: Pixel, outline: Sequence[Pixel]) -> float:
 
 
 def corners(body: Body) -> Floats:
+    """Return the eight corners of a die, in the world."""
     signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
     corners: Floats = body.centre + body.half * signs @ body.rotation.T
     return corners
 
 
 def vector(point: Floats) -> Vector:
+    """Return a point as a tuple of three numbers."""
     x, y, z = (float(entry) for entry in point)
     return x, y, z
 
