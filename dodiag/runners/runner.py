@@ -265,7 +265,7 @@ class _Run:
             async with self.retrier.sending(request) as answered:
                 row = _reply_row(key, digest, prompt, call.draw, answered)
                 self._record(call, row, new=True)
-            self.recent.put(key, row)
+                self.recent.put(key, row)
             future.set_result(row)
         except GaveUp as failure:
             future.set_result(failure)

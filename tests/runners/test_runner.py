@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pandas as pd
@@ -325,6 +326,19 @@ def test_functions_may_be_plain_or_async_and_see_the_question(tmp_path):
     for index, function in enumerate((answer, lambda request: str(request.question.answer))):
         run(pack, dodiag_function(function), tmp_path / str(index))
         assert dodiag.outcomes(tmp_path / str(index))["solved"].all()
+
+
+def test_blocking_functions_run_side_by_side(tmp_path):
+    pack = sums_pack(tmp_path / "p", 8)
+    together = threading.Barrier(40, timeout=30)
+    waited = threading.Semaphore(40)
+
+    def answer(request):
+        if waited.acquire(blocking=False):
+            together.wait()
+        return "1"
+
+    assert run(pack, dodiag_function(answer), tmp_path / "r", concurrency=40).complete
 
 
 def test_an_adapter_of_ones_own_is_four_attributes_and_two_methods(tmp_path):

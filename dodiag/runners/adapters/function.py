@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from dodiag.problems import UsageError
 from dodiag.runners.protocol import Reply, Request
+
+MOST_THREADS = 256
+"""Threads for plain functions; they are started when needed, so the run's concurrency decides."""
 
 Function = Callable[[Request], str | Reply | Awaitable[str | Reply | None] | None]
 
@@ -34,6 +38,7 @@ class FunctionAdapter:
         if not callable(function):
             raise UsageError("the model is neither a name nor a callable", "Give a model name such as sim:default.")
         self._function = function
+        self._threads: ThreadPoolExecutor | None = None
         self.model = name or str(getattr(function, "__name__", type(function).__name__))
         self.endpoint = f"python:{version}"
         self.sees_media = sees_media
@@ -44,7 +49,9 @@ class FunctionAdapter:
         if inspect.iscoroutinefunction(self._function):
             result = await self._function(request)
         else:
-            result = await asyncio.to_thread(self._function, request)
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="dodiag-function")
+            result = await asyncio.get_running_loop().run_in_executor(self._threads, self._function, request)
             if inspect.isawaitable(result):
                 result = await result
         if isinstance(result, Reply):
@@ -54,4 +61,7 @@ class FunctionAdapter:
         raise UsageError(f"the function returned {type(result).__name__}", "Return a text or a Reply.")
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Let the threads end."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads = None
