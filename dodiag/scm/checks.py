@@ -3,49 +3,110 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import networkx as nx
 
 from dodiag.problems import Problem, nearest
 from dodiag.scm.graph import edges_within_step, unfold
-from dodiag.scm.schema import CADET_CATEGORIES, TaskFile
+from dodiag.scm.schema import CADET_CATEGORIES, UNIT_ID, Chain
 from dodiag.scm.source import Location, Source
 
 
-def graph_problems(task: TaskFile, source: Source) -> list[Problem]:
-    """Return every problem of a task's graph: categories, parents, chains, cycles, units that lead nowhere."""
-    problems = [
-        *_category_problems(task, source),
-        *_parent_problems(task, source),
-        *_chain_problems(task, source),
-    ]
-    if task.target not in task.units:
-        cure = nearest(task.target, task.units)
-        problems.append(source.problem(("target",), "target", f"'{task.target}' is not a unit", cure))
-    if problems:
-        return problems
+@dataclass(frozen=True, slots=True)
+class SketchUnit:
+    """What can be read of a unit, whether or not all of it is right."""
+
+    title: str
+    category: str
+    parents: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """What can be read of a task graph file, so that its graph is checked even where some fields are wrong."""
+
+    units: Mapping[str, SketchUnit]
+    chains: tuple[Chain, ...]
+    target: str | None
+    category: str | None
+    categories: tuple[str, ...] | None
+
+
+def sketch_of(data: Mapping[str, Any]) -> Sketch:
+    """Return what can be read of a task graph file's data; what has the wrong shape is left out."""
+
+    def text(value: Any) -> str:
+        return value if isinstance(value, str) else ""
+
+    def texts(value: Any) -> tuple[str, ...]:
+        return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+
+    units = data.get("units")
+    named = units if isinstance(units, dict) else {}
+    fields = {name: unit if isinstance(unit, dict) else {} for name, unit in named.items()}
+    chains = data.get("chains")
+    cycles = [texts(c.get("units")) for c in chains if isinstance(c, dict)] if isinstance(chains, list) else []
+    return Sketch(
+        units={
+            name: SketchUnit(text(unit.get("title")), text(unit.get("category")), texts(unit.get("parents")))
+            for name, unit in fields.items()
+        },
+        chains=tuple(Chain(units=cycle) for cycle in cycles if cycle and all(re.match(UNIT_ID, u) for u in cycle)),
+        target=text(data.get("target")) or None,
+        category=text(data.get("category")) or None,
+        categories=texts(data.get("categories")) or None,
+    )
+
+
+def graph_problems(task: Sketch, source: Source, whole: bool) -> list[Problem]:
+    """Return every problem of a task's graph: categories, parents, chains, cycles, units that lead nowhere.
+
+    Parameters
+    ----------
+    task : Sketch
+    source : Source
+        The file, for lines.
+    whole : bool
+        Whether every field could be read; only then is it said that a unit does not lead to the target.
+    """
+    names = [*_parent_problems(task, source), *_target_name_problems(task, source)]
+    chains = list(_chain_problems(task, source))
+    problems = [*_category_problems(task, source), *names, *chains]
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(task.units)
-    graph.add_edges_from(edges_within_step(task.units, task.chains))
+    edges = edges_within_step(task.units, () if chains else task.chains)
+    graph.add_edges_from((a, b) for a, b in edges if a in task.units and a != b)
     if cycle := _cycle(graph):
+        place, where = ("units", cycle[0], "parents"), f"unit {cycle[0]}"
         cure = "Remove one of these dependencies; a dependency on an earlier step belongs in 'chains:'."
-        return [
-            source.problem(("units", cycle[0], "parents"), f"unit {cycle[0]}", f"is in a cycle {_path(cycle)}", cure)
-        ]
-    if cycle := _cycle(unfold(task.units, task.chains, 2)):
+        problems.append(source.problem(place, where, f"is in a cycle {_path(cycle)}", cure))
+    elif not names and not chains and (cycle := _cycle(unfold(task.units, task.chains, 2))):
         cure = "A unit cannot both feed a chain and depend on it."
-        return [source.problem(("chains",), "chains", f"unfold into a cycle {_path(cycle)}", cure)]
-    return [*_target_problems(task, graph, source)]
+        problems.append(source.problem(("chains",), "chains", f"unfold into a cycle {_path(cycle)}", cure))
+    if whole and not names and not chains:
+        problems += _target_problems(task, graph, source)
+    return problems
 
 
-def _category_problems(task: TaskFile, source: Source) -> Iterator[Problem]:
+def _target_name_problems(task: Sketch, source: Source) -> Iterator[Problem]:
+    if task.target is not None and task.units and task.target not in task.units:
+        cure = nearest(task.target, task.units)
+        yield source.problem(("target",), "target", f"'{task.target}' is not a unit", cure)
+
+
+def _category_problems(task: Sketch, source: Source) -> Iterator[Problem]:
     named: list[tuple[Location, str, str]] = [
         (("units", unit_id, "category"), f"unit {unit_id}", unit.category) for unit_id, unit in task.units.items()
     ]
     if task.category is not None:
         named.append((("category",), "category", task.category))
     for location, where, category in named:
+        if not category:
+            continue
         if task.categories is not None:
             if category not in task.categories:
                 cure = nearest(category, task.categories)
@@ -57,7 +118,7 @@ def _category_problems(task: TaskFile, source: Source) -> Iterator[Problem]:
                 yield source.problem(location, where, f"category '{category}' looks misspelt", cure)
 
 
-def _parent_problems(task: TaskFile, source: Source) -> Iterator[Problem]:
+def _parent_problems(task: Sketch, source: Source) -> Iterator[Problem]:
     for unit_id, unit in task.units.items():
         for index, parent in enumerate(unit.parents):
             location = ("units", unit_id, "parents", index)
@@ -71,7 +132,7 @@ def _parent_problems(task: TaskFile, source: Source) -> Iterator[Problem]:
                 yield source.problem(location, f"unit {unit_id}", f"names parent '{parent}' twice", "Name it once.")
 
 
-def _chain_problems(task: TaskFile, source: Source) -> Iterator[Problem]:
+def _chain_problems(task: Sketch, source: Source) -> Iterator[Problem]:
     seen: set[str] = set()
     for number, chain in enumerate(task.chains):
         for index, unit in enumerate(chain.units):
@@ -103,7 +164,9 @@ def _path(cycle: list[str]) -> str:
     return " → ".join([*cycle, cycle[0]])
 
 
-def _target_problems(task: TaskFile, graph: nx.DiGraph[str], source: Source) -> Iterator[Problem]:
+def _target_problems(task: Sketch, graph: nx.DiGraph[str], source: Source) -> Iterator[Problem]:
+    if task.target is None or task.target not in graph:
+        return
     children = sorted(graph.successors(task.target))
     if children:
         cure = f"Make {children[0]} the target, or remove the dependency."

@@ -37,7 +37,8 @@ def explain(item: Any, location: Location) -> tuple[str, str]:
             words = [word.strip(" '") for word in expected.replace(" or ", ",").split(",")]
             return f"'{item['input']}' is not allowed here", nearest(str(item["input"]), words)
         case "string_pattern_mismatch":
-            return f"'{item['input']}' is not a valid name", "Use letters, digits, '_', '-' and '.', letter first."
+            letters = "lower-case letters" if location == ("name",) else "letters"
+            return f"'{item['input']}' is not a valid name", f"Use {letters}, digits, '_', '-' and '.', letter first."
         case "value_error":
             return str(item["ctx"]["error"]), "Correct the value."
         case "too_short" if location == ("units",):

@@ -13,7 +13,7 @@ import yaml
 from pydantic import ValidationError
 
 from dodiag.problems import InvalidInput, Problem
-from dodiag.scm.checks import graph_problems
+from dodiag.scm.checks import graph_problems, sketch_of
 from dodiag.scm.drawing import drawing_of
 from dodiag.scm.field_errors import explain
 from dodiag.scm.graph import TaskGraph
@@ -57,8 +57,9 @@ def task_of(source: Source) -> TaskGraph:
         With every problem of the data.
     """
     parsed, problems = _parse(source)
-    if parsed is not None:
-        problems += graph_problems(parsed, source)
+    if isinstance(source.data, dict):
+        found = graph_problems(sketch_of(source.data), source, whole=parsed is not None)
+        problems = sorted([*problems, *found], key=lambda problem: problem.line or 0)
     if parsed is None or problems:
         raise InvalidInput(problems)
     return TaskGraph(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 import networkx as nx
 
@@ -14,6 +14,17 @@ from dodiag.problems import UsageError
 from dodiag.scm.schema import Chain, Modality, Unit
 
 Edge = tuple[str, str]
+
+
+class Node(Protocol):
+    """What the shape of a graph needs to know of a unit."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def category(self) -> str: ...
+    @property
+    def parents(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +186,7 @@ class TaskGraph:
         return f"{self.title} ({self.name}: {len(self.units)} units, target {self.target})"
 
 
-def edges_within_step(units: Mapping[str, Unit], chains: tuple[Chain, ...]) -> Iterator[Edge]:
+def edges_within_step(units: Mapping[str, Node], chains: tuple[Chain, ...]) -> Iterator[Edge]:
     """Yield the lag-0 dependencies: declared parents, and each chain unit on the one before it."""
     for unit_id, unit in units.items():
         for parent in unit.parents:
@@ -184,7 +195,7 @@ def edges_within_step(units: Mapping[str, Unit], chains: tuple[Chain, ...]) -> I
         yield from zip(chain.units, chain.units[1:], strict=False)
 
 
-def unfold(units: Mapping[str, Unit], chains: tuple[Chain, ...], steps: int | None) -> nx.DiGraph[str]:
+def unfold(units: Mapping[str, Node], chains: tuple[Chain, ...], steps: int | None) -> nx.DiGraph[str]:
     """Return the unfolded graph of :meth:`TaskGraph.unfold`; it may be cyclic where the input was not checked."""
     length: dict[str, int] = {}
     for chain in chains:

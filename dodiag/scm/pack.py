@@ -243,18 +243,14 @@ def load_pack(path: str | Path) -> Pack:
         cure = "A pack is a folder with task.yaml, instances.jsonl and media/."
         raise InvalidInput([Problem(str(path), None, "", "is a task graph, not a task pack", cure)])
     problems: list[Problem] = []
+    task: TaskGraph | None = None
     try:
         task = load_task(file)
     except InvalidInput as error:
-        if not (folder / INSTANCES).is_file():
-            error.problems += (_no_instances(folder),)
-            raise InvalidInput(error.problems) from None
-        raise
-    if not (folder / INSTANCES).is_file():
-        raise InvalidInput([_no_instances(folder)])
+        problems += error.problems
     scan = _Scan(folder, task)
-    problems += scan.run()
-    if problems:
+    problems += scan.run() if (folder / INSTANCES).is_file() else [_no_instances(folder)]
+    if problems or task is None:
         raise InvalidInput(problems)
     return Pack(
         folder=folder,
@@ -271,10 +267,17 @@ def _no_instances(folder: Path) -> Problem:
     return Problem(str(folder), None, "", f"has no {INSTANCES}", "Write one instance a line, as JSON.")
 
 
-class _Scan:
-    """One pass over the instance file that collects problems, offsets and the digest."""
+Trouble = tuple[str, str]
+"""What is wrong, and the cure."""
 
-    def __init__(self, folder: Path, task: TaskGraph) -> None:
+
+class _Scan:
+    """One pass over the instance file that collects problems, offsets and the digest.
+
+    Without a task, because its graph file has problems, what depends on the task is not checked.
+    """
+
+    def __init__(self, folder: Path, task: TaskGraph | None) -> None:
         self.folder = folder
         self.task = task
         self.file = str(folder / INSTANCES)
@@ -290,7 +293,8 @@ class _Scan:
 
     def run(self) -> list[Problem]:
         problems: list[Problem] = []
-        self.hash.update(json.dumps(task_to_dict(self.task), sort_keys=True, ensure_ascii=True).encode())
+        graph = None if self.task is None else task_to_dict(self.task)
+        self.hash.update(json.dumps(graph, sort_keys=True, ensure_ascii=True).encode())
         offset = 0
         with (self.folder / INSTANCES).open("rb") as stream:
             for number, line in enumerate(stream, start=1):
@@ -329,7 +333,9 @@ class _Scan:
         for question in instance.questions:
             self.per_unit[question.unit] += 1
             place = f"{where}, question {question.id}"
-            found += [problem(place, *trouble) for trouble in self._question(instance, question, ids)]
+            if self.task is not None:
+                checks = _question_troubles(self.task, instance, question, ids)
+                found += [problem(place, *trouble) for trouble in checks]
         return found
 
     def _field_problems(self, error: ValidationError, text: bytes, number: int) -> Iterator[Problem]:
@@ -371,61 +377,65 @@ class _Scan:
             return "is outside the pack"
         return None if resolved.is_file() else "is missing"
 
-    def _question(self, instance: Instance, question: Question, ids: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-        task = self.task
-        if question.unit not in task.units:
-            yield f"unit '{question.unit}' is not in the task", f"Its units are {', '.join(task.units)}."
-            return
-        yield from self._answers(instance, question)
-        in_chain = task.chain_of(question.unit) is not None
-        if in_chain and question.step is None:
-            yield f"unit {question.unit} is in a chain, but the question has no step", "Add 'step': 1, 2, …"
-        if not in_chain and question.step is not None:
-            yield f"unit {question.unit} is in no chain, but the question has a step", "Remove 'step'."
-        allowed = set(task.prerequisites(question.unit, question.step))
-        if in_chain and (question.step or 1) > 1:
-            allowed |= set(task.chain_of(question.unit).units)  # type: ignore[union-attr]
-        for name in question.requires or ():
-            if name not in ids:
-                yield f"requires '{name}', which the instance does not have", "Name questions of this instance."
-            elif (unit := instance.question(name).unit) not in allowed:
-                cure = f"It can require questions of {', '.join(sorted(allowed)) or 'no unit: it is a root'}."
-                yield f"requires '{name}' of unit {unit}, which is no prerequisite of {question.unit}", cure
-        for annotation in question.annotations:
-            if annotation.medium is None and len(instance.media) != 1:
-                yield "an annotation does not say which medium it is on", "Add 'medium', a path of the media list."
-            elif annotation.medium is not None and annotation.medium not in instance.media:
-                yield f"an annotation is on '{annotation.medium}', which the instance does not list", "Correct it."
 
-    def _answers(self, instance: Instance, question: Question) -> Iterator[tuple[str, str]]:
-        try:
-            spec = spec_of(self.task, question)
-        except ValidationError as error:
-            yield str(error.errors()[0]["ctx"]["error"]), "Correct 'choices'."
-            return
-        if spec.type in (AnswerType.CHOICE, AnswerType.LETTER_LIST) and spec.choices is None:
-            yield f"unit {question.unit} asks for a {spec.type}, but there are no choices", "Add 'choices'."
-            return
-        try:
-            truth = normalise(question.answer, spec)
-        except ValueError as error:
-            yield f"the answer {error}", f"Write a valid {spec.type}."
-            return
-        try:
-            wrong = incorrect_answer(self.task, instance, question)
-        except ValueError as error:
-            needed = self._is_injected(question.unit)
-            if question.incorrect is not None:
-                yield f"the incorrect answer {error}", f"Write a valid {spec.type}."
-            elif needed:
-                yield f"has no incorrect answer, and {error}", "Add 'incorrect'."
-            return
-        if same_answer(truth, wrong, spec):
-            yield (
-                "the incorrect answer equals the correct one",
-                "Give a different one, or leave it out to have it drawn.",
-            )
+def _question_troubles(
+    task: TaskGraph, instance: Instance, question: Question, ids: Mapping[str, int]
+) -> Iterator[Trouble]:
+    if question.unit not in task.units:
+        yield f"unit '{question.unit}' is not in the task", f"Its units are {', '.join(task.units)}."
+        return
+    yield from _answer_troubles(task, instance, question)
+    in_chain = task.chain_of(question.unit) is not None
+    if in_chain and question.step is None:
+        yield f"unit {question.unit} is in a chain, but the question has no step", "Add 'step': 1, 2, …"
+    if not in_chain and question.step is not None:
+        yield f"unit {question.unit} is in no chain, but the question has a step", "Remove 'step'."
+    allowed = set(task.prerequisites(question.unit, question.step))
+    if in_chain and (question.step or 1) > 1:
+        allowed |= set(task.chain_of(question.unit).units)  # type: ignore[union-attr]
+    for name in question.requires or ():
+        if name not in ids:
+            yield f"requires '{name}', which the instance does not have", "Name questions of this instance."
+        elif (unit := instance.question(name).unit) not in allowed:
+            cure = f"It can require questions of {', '.join(sorted(allowed)) or 'no unit: it is a root'}."
+            yield f"requires '{name}' of unit {unit}, which is no prerequisite of {question.unit}", cure
+    for annotation in question.annotations:
+        if annotation.medium is None and len(instance.media) != 1:
+            yield "an annotation does not say which medium it is on", "Add 'medium', a path of the media list."
+        elif annotation.medium is not None and annotation.medium not in instance.media:
+            yield f"an annotation is on '{annotation.medium}', which the instance does not list", "Correct it."
 
-    def _is_injected(self, unit: str) -> bool:
-        chain = self.task.chain_of(unit)
-        return chain is not None or any(unit in self.task.parents(other) for other in self.task.units)
+
+def _answer_troubles(task: TaskGraph, instance: Instance, question: Question) -> Iterator[Trouble]:
+    try:
+        spec = spec_of(task, question)
+    except ValidationError as error:
+        yield str(error.errors()[0]["ctx"]["error"]), "Correct 'choices'."
+        return
+    if spec.type in (AnswerType.CHOICE, AnswerType.LETTER_LIST) and spec.choices is None:
+        yield f"unit {question.unit} asks for a {spec.type}, but there are no choices", "Add 'choices'."
+        return
+    try:
+        truth = normalise(question.answer, spec)
+    except ValueError as error:
+        yield f"the answer {error}", f"Write a valid {spec.type}."
+        return
+    try:
+        wrong = incorrect_answer(task, instance, question)
+    except ValueError as error:
+        needed = _is_injected(task, question.unit)
+        if question.incorrect is not None:
+            yield f"the incorrect answer {error}", f"Write a valid {spec.type}."
+        elif needed:
+            yield f"has no incorrect answer, and {error}", "Add 'incorrect'."
+        return
+    if same_answer(truth, wrong, spec):
+        yield (
+            "the incorrect answer equals the correct one",
+            "Give a different one, or leave it out to have it drawn.",
+        )
+
+
+def _is_injected(task: TaskGraph, unit: str) -> bool:
+    chain = task.chain_of(unit)
+    return chain is not None or any(unit in task.parents(other) for other in task.units)

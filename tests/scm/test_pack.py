@@ -117,6 +117,15 @@ def test_problems_of_graph_and_instances_come_together(tmp_path):
     assert ["X9" in p.problem or "instances.jsonl" in p.problem for p in caught.value.problems] == [True, True]
 
 
+def test_a_broken_graph_does_not_hide_broken_instances(tmp_path):
+    graph = SUMS.replace("parents: [X1, X2]", "parents: [X1, X9]")
+    folder = write_pack(tmp_path / "p", graph, [sums_instance(0), "nonsense", {**sums_instance(1), "media": ["x.png"]}])
+    with pytest.raises(InvalidInput) as caught:
+        load_pack(folder)
+    files = [(p.file.rsplit("/", 1)[-1], p.line) for p in caught.value.problems]
+    assert files == [("task.yaml", 9), ("instances.jsonl", 2), ("instances.jsonl", 3)]
+
+
 def test_chain_units_need_a_step(tmp_path):
     pack = maze_pack(tmp_path / "m")
     line = json.loads((pack.folder / "instances.jsonl").read_text().splitlines()[0])

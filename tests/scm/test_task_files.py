@@ -181,6 +181,27 @@ def test_all_problems_come_in_one_go(tmp_path):
     assert [p.line for p in caught.value.problems] == [7, 8, 9, 11]
 
 
+def test_wrong_fields_do_not_hide_what_is_wrong_with_the_graph(tmp_path):
+    text = graph(
+        "X1: {title: U, category: percepton, answer: {type: integr}}",
+        f"X2: {UNIT}, parents: [X3, X9]}}",
+        f"X3: {UNIT}, parents: [X2]}}",
+        "Y: {title: U, category: cognitive, answer: {type: integer}, parent: [X1, X3]}",
+        tail="chains:\n  - {units: [X5]}\n",
+    )
+    with pytest.raises(InvalidInput) as caught:
+        load_task(written(tmp_path, text))
+    found = [(p.line, p.problem.split(" '")[0]) for p in caught.value.problems]
+    assert found == [
+        (7, "'integr' is not allowed here"),
+        (7, "category"),
+        (8, "parent"),
+        (8, "is in a cycle X2 → X3 → X2"),
+        (10, "'parent' is not a field"),
+        (12, "chain unit"),
+    ]
+
+
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00bad", b"name: \xe9\n"])
 def test_bytes_that_are_not_utf8_are_refused(tmp_path, content):
     file = tmp_path / "task.yaml"
