@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 
 from dodiag.interventions.injection import prerequisites_of
 from dodiag.interventions.plan import Plan
@@ -146,24 +147,23 @@ def _measured(plan: Plan, instance: Instance) -> Iterator[tuple[Question, int, f
             prerequisites = prerequisites_of(plan.task, instance, question, plan.design.history)
             absent = frozenset(p.unit for p in prerequisites if not p.questions)
             configurations = plan.configurations(unit, question.step, absent)
+            injecting, active = _activity(configurations, len(prerequisites))
             characters = float(len(configurations) * len(ask(question, spec_of(plan.task, question))))
-            characters += BLOCK_CHARACTERS * _injecting(configurations)
-            for index, prerequisite in enumerate(prerequisites):
-                size = 0
+            characters += BLOCK_CHARACTERS * injecting
+            for prerequisite, times in zip(prerequisites, active, strict=True):
                 for injected in prerequisite.questions:
                     if injected.id not in lengths:
                         lengths[injected.id] = len(entry(plan.task, instance, injected, State.CORRECT)) + 2
-                    size += lengths[injected.id]
-                characters += size * _active(configurations, index)
+                    characters += lengths[injected.id] * times
             yield question, len(configurations) * draws, characters * draws
 
 
-def _active(configurations: tuple[Configuration, ...], index: int) -> int:
-    return sum(1 for c in configurations if c.items and c.items[index][1] is not State.NATURAL)
-
-
-def _injecting(configurations: tuple[Configuration, ...]) -> int:
-    return sum(1 for c in configurations if any(state is not State.NATURAL for state in c.states))
+@lru_cache(maxsize=1024)
+def _activity(configurations: tuple[Configuration, ...], k: int) -> tuple[int, tuple[int, ...]]:
+    """Return in how many configurations anything is injected, and each of the k prerequisites is."""
+    states = [c.states for c in configurations]
+    injecting = sum(any(state is not State.NATURAL for state in row) for row in states)
+    return injecting, tuple(sum(row[i] is not State.NATURAL for row in states) for i in range(k))
 
 
 def _media_tokens(pack: Pack, instance: Instance) -> float:

@@ -9,7 +9,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import yaml
 from pydantic import ValidationError
 
 from dodiag.problems import InvalidInput, Problem
@@ -18,7 +17,7 @@ from dodiag.scm.drawing import drawing_of
 from dodiag.scm.field_errors import explain
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.schema import SCHEMA_VERSION, TaskFile
-from dodiag.scm.source import Location, Source, read_source
+from dodiag.scm.source import Location, Source, dump_yaml, read_source
 
 Format = Literal["yaml", "json", "dot", "mermaid", "graphml"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -165,7 +164,7 @@ def write_task(task: TaskGraph, form: Format = "yaml", steps: int | None = None)
         previous step is a dashed edge.
     """
     if form == "yaml":
-        return yaml.safe_dump(task_to_dict(task), sort_keys=False, allow_unicode=True, width=110)
+        return dump_yaml(task_to_dict(task))
     if form == "json":
         return json.dumps(task_to_dict(task), ensure_ascii=False, indent=2) + "\n"
     return drawing_of(task, form, steps)

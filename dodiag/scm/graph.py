@@ -97,9 +97,22 @@ class TaskGraph:
         """The dependencies that close each chain's cycle over one step."""
         return tuple(LaggedEdge(child=chain.units[0], parent=chain.units[-1]) for chain in self.chains)
 
+    @cached_property
+    def _chain_by_unit(self) -> dict[str, Chain]:
+        return {unit: chain for chain in self.chains for unit in chain.units}
+
     def chain_of(self, unit: str) -> Chain | None:
         """Return the chain that a unit belongs to, or None."""
-        return next((chain for chain in self.chains if unit in chain.units), None)
+        return self._chain_by_unit.get(unit)
+
+    @cached_property
+    def _parents(self) -> dict[str, tuple[str, ...]]:
+        found = {}
+        for unit_id, unit in self.units.items():
+            chain = self.chain_of(unit_id)
+            before = () if chain is None else chain.units[: chain.units.index(unit_id)][-1:]
+            found[unit_id] = (*(u for u in before if u not in unit.parents), *unit.parents)
+        return found
 
     def parents(self, unit: str) -> tuple[str, ...]:
         """Return Pa(unit) within a step, in declared order; a chain's own predecessor stands first.
@@ -110,12 +123,7 @@ class TaskGraph:
             If the task has no such unit.
         """
         self.require(unit)
-        declared = self.units[unit].parents
-        chain = self.chain_of(unit)
-        if chain is None or unit == chain.units[0]:
-            return declared
-        previous = chain.units[chain.units.index(unit) - 1]
-        return declared if previous in declared else (previous, *declared)
+        return self._parents[unit]
 
     def prerequisites(self, unit: str, step: int | None = None) -> tuple[str, ...]:
         """Return the units whose states make up a configuration of `unit`.

@@ -37,6 +37,24 @@ for _tag, _pattern, _first in (
     _CoreLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), list(_first))
 
 
+class _CarefulDumper(yaml.SafeDumper):
+    """Quotes every text that YAML 1.1 or 1.2 would read as something else."""
+
+
+_CarefulDumper.yaml_implicit_resolvers = {
+    first: [
+        *yaml.SafeDumper.yaml_implicit_resolvers.get(first, ()),
+        *_CoreLoader.yaml_implicit_resolvers.get(first, ()),
+    ]
+    for first in {*yaml.SafeDumper.yaml_implicit_resolvers, *_CoreLoader.yaml_implicit_resolvers}
+}
+
+
+def dump_yaml(data: Any) -> str:
+    """Return data as YAML that this module, and any other reader, reads back equal."""
+    return yaml.dump(data, Dumper=_CarefulDumper, sort_keys=False, allow_unicode=True, width=110)
+
+
 @dataclass(frozen=True)
 class Source:
     """A parsed file: its data, and the 1-based line of every value by its location in the data."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -330,6 +331,38 @@ def test_no_bytes_make_the_reader_crash(tmp_path_factory, content):
     file.write_bytes(content)
     with pytest.raises(InvalidInput):
         load_task(file)
+
+
+TRAPS = [
+    "0E0",
+    "1e5",
+    "yes",
+    "No",
+    "on",
+    "010",
+    "1:30",
+    "~",
+    "null",
+    "=",
+    "<<",
+    "0x1f",
+    ".5",
+    "2026-11-29",
+    "- a",
+    "a: b",
+    "1_000",
+]
+
+
+@pytest.mark.parametrize("title", TRAPS)
+def test_text_that_looks_like_something_else_stays_text(tmp_path, title):
+    choices = ("A thing", title)
+    unit = Unit(title=title, category="spatial", answer=AnswerSpec(type="choice", choices=choices))
+    task = TaskGraph(name="t", title=title, modality="text", target="Y", units={"Y": unit})
+    for form in ("yaml", "json"):
+        assert load_task(written(tmp_path, write_task(task, form), f"task.{form}")) == task
+    other_reader = yaml.safe_load(write_task(task, "yaml"))
+    assert other_reader["title"] == title
 
 
 def test_problems_become_json(tmp_path):
