@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -295,6 +294,9 @@ class LedgerWriter:
     The transaction reaches the operating system at once (WAL, ``synchronous=NORMAL``), and :meth:`sync` brings it to
     the disk itself; the runner calls it every second, so a machine that loses power loses that much at the most.
 
+    Only SQLite ever opens the ledger's files: a file descriptor of our own would, when closed, drop the locks of every
+    connection in this process (POSIX), and the next reader from outside would take the log away from under the writer.
+
     Parameters
     ----------
     path : Path
@@ -315,6 +317,8 @@ class LedgerWriter:
         with self._explained():
             self._connection = sqlite3.connect(path, timeout=60, check_same_thread=False)
             self._connection.execute("PRAGMA synchronous=NORMAL")
+            self._syncing = sqlite3.connect(path, timeout=60, check_same_thread=False)
+            self._syncing.execute("PRAGMA synchronous=NORMAL")
 
     def add(self, *rows: Row) -> None:
         """Append rows in one transaction.
@@ -335,10 +339,9 @@ class LedgerWriter:
                 self._connection.execute(_INSERT[type(row)], _values(row))
 
     def sync(self) -> None:
-        """Bring to the disk what the operating system holds of the ledger."""
-        for path in (self._path, self._path.with_name(f"{self._path.name}-wal")):
-            with contextlib.suppress(FileNotFoundError), path.open("rb+") as file:
-                os.fsync(file.fileno())
+        """Bring to the disk what the operating system holds of the ledger; may run in a thread beside the writer."""
+        with self._explained():
+            self._syncing.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def close(self) -> None:
         """Bring everything to the disk and close the connection."""
@@ -346,6 +349,7 @@ class LedgerWriter:
             self._commit()
             self.sync()
         finally:
+            self._syncing.close()
             self._connection.close()
 
     @contextlib.contextmanager

@@ -187,7 +187,8 @@ class _Run:
             yield
         finally:
             task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
 
     @staticmethod
     async def _gather(workers: list[asyncio.Task[None]]) -> None:
