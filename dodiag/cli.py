@@ -408,7 +408,7 @@ def finish(folder: Path, summary: RunSummary) -> None:
         show_report(table, task, *found)
         table.to_parquet(folder / "outcomes.parquet", index=False)
         Scores((*found[0], *found[1])).to_frame().to_csv(folder / "scores.csv", index=False)
-    spent = "" if summary.money is None else f", {summary.money:.4f} spent"
+    spent = f", {summary.money:.4f} spent" if summary.money else ""
     typer.echo(
         f"{summary.answered:,} calls answered in {summary.seconds:.1f} s, {summary.reused:,} from before,"
         f" {summary.failed:,} failed, {summary.planned:,} planned{spent}"

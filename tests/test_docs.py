@@ -77,3 +77,17 @@ def test_every_python_block_of_the_reference_names_the_public_interface():
     for name in dodiag.__all__:
         if name not in ("__version__", "Pack", "Plan", "TaskGraph"):
             assert f"`{name}`" in text, name
+
+
+def test_the_readme_shows_what_the_first_command_prints(tmp_path):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"&& \.venv/bin/(dodiag run dice_sum[^\n]*)", readme)
+    shown = next(body for language, _, body in blocks(ROOT / "README.md") if language == "text")
+    env = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(command.split(), cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+
+    def words(text):
+        lines = [" ".join(line.split()) for line in text.splitlines()]
+        return [re.sub(r" in [0-9.]+ s,", "", line) for line in lines if line]
+
+    assert words(shown) == words(done.stdout)

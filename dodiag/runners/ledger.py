@@ -75,8 +75,8 @@ class ReplyRow:
 
 
 @dataclass(frozen=True, slots=True)
-class CallRow:
-    """One answered line of the plan, in the order of the table's columns."""
+class PlanLine:
+    """A line of the plan, and the key of its request."""
 
     position: int
     instance: str
@@ -87,6 +87,12 @@ class CallRow:
     draw: int
     absent: str
     key: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallRow(PlanLine):
+    """An answered line of the plan, in the order of the table's columns."""
+
     outcome: str
     solved: int | None
     value: str | None
@@ -96,18 +102,9 @@ class CallRow:
 
 
 @dataclass(frozen=True, slots=True)
-class FailureRow:
-    """One line of the plan that came to no reply, in the order of the table's columns after its id."""
+class FailureRow(PlanLine):
+    """A line of the plan that came to no reply, in the order of the table's columns after its id."""
 
-    position: int
-    instance: str
-    unit: str
-    question: str
-    step: int | None
-    configuration: str
-    draw: int
-    absent: str
-    key: str
     kind: str
     message: str
     attempts: int

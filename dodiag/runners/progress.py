@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from dodiag.interventions.price import duration
+from dodiag.runners.background import beside
 
 
 @dataclass
@@ -68,7 +69,7 @@ class Progress:
         if self.failed:
             parts.append(f"{self.failed} failed")
         parts.append(f"{self.rate:,.0f}/s" if self.rate >= 10 else f"{self.rate:.1f}/s")
-        if self.money is not None:
+        if self.money:
             parts.append(f"{self.money:.4f} spent")
         if (left := self.seconds_left) is not None:
             parts.append(f"{duration(left)} left")
@@ -93,13 +94,10 @@ async def shown(progress: Progress, stream: TextIO | None = None, quiet: bool = 
             await asyncio.sleep(0.25 if live else 10)
             _write(out, progress.line(), live)
 
-    task = asyncio.create_task(display())
     try:
-        yield
+        async with beside(display()):
+            yield
     finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
         if live:
             _write(out, progress.line(), live)
             out.write("\n")

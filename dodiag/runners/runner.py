@@ -8,12 +8,14 @@ import json
 import os
 import signal
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from dodiag.interventions.plan import Call, Plan
 from dodiag.interventions.prompts import Assembler, Prompt
+from dodiag.runners.background import beside
 from dodiag.runners.keys import prompt_digest, request_key
 from dodiag.runners.ledger import CallRow, FailureRow, Ledger, LedgerWriter, ReplyRow
 from dodiag.runners.progress import Progress, shown
@@ -156,7 +158,7 @@ class _Run:
         count = max(1, min(WORKERS_PER_PLACE * self.options.concurrency, self.progress.total - self.progress.reused))
         workers = [asyncio.create_task(self._work(source)) for _ in range(count)]
         try:
-            async with shown(self.progress, quiet=self.options.quiet), self._synced():
+            async with shown(self.progress, quiet=self.options.quiet), beside(self._sync()):
                 with self._interruptible(workers):
                     await self._gather(workers)
         finally:
@@ -173,22 +175,11 @@ class _Run:
             money=progress.money,
         )
 
-    @contextlib.asynccontextmanager
-    async def _synced(self) -> AsyncIterator[None]:
-        """Bring the ledger to the disk every second while the block runs."""
-
-        async def sync() -> None:
-            while True:
-                await asyncio.sleep(SYNC_SECONDS)
-                await asyncio.to_thread(self.writer.sync)
-
-        task = asyncio.create_task(sync())
-        try:
-            yield
-        finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+    async def _sync(self) -> None:
+        """Bring the ledger to the disk every second."""
+        while True:
+            await asyncio.sleep(SYNC_SECONDS)
+            await asyncio.to_thread(self.writer.sync)
 
     @staticmethod
     async def _gather(workers: list[asyncio.Task[None]]) -> None:
@@ -281,15 +272,7 @@ class _Run:
         scored = score(self.plan.task, call.question, row.to_reply())
         reading = scored.reading
         answer = CallRow(
-            position=call.position,
-            instance=call.instance.id,
-            unit=call.question.unit,
-            question=call.question.id,
-            step=call.question.step,
-            configuration=call.configuration.text,
-            draw=call.draw,
-            absent=",".join(call.absent),
-            key=row.key,
+            **_plan_line(call, row.key),
             outcome=scored.outcome.value,
             solved=None if scored.solved is None else int(scored.solved),
             value=None if reading.value is None else json.dumps(reading.value),
@@ -310,15 +293,7 @@ class _Run:
         trouble = failure.failure
         self.writer.add(
             FailureRow(
-                position=call.position,
-                instance=call.instance.id,
-                unit=call.question.unit,
-                question=call.question.id,
-                step=call.question.step,
-                configuration=call.configuration.text,
-                draw=call.draw,
-                absent=",".join(call.absent),
-                key=key,
+                **_plan_line(call, key),
                 kind=trouble.kind.value,
                 message=trouble.message,
                 attempts=failure.attempts,
@@ -341,6 +316,21 @@ _REASON = {
     FailureKind.QUOTA: "the quota is used up",
     FailureKind.AUTH: "the server does not accept the key",
 }
+
+
+def _plan_line(call: Call, key: str) -> dict[str, Any]:
+    """Return the columns that answers and failures share."""
+    return {
+        "position": call.position,
+        "instance": call.instance.id,
+        "unit": call.question.unit,
+        "question": call.question.id,
+        "step": call.question.step,
+        "configuration": call.configuration.text,
+        "draw": call.draw,
+        "absent": ",".join(call.absent),
+        "key": key,
+    }
 
 
 def _reply_row(key: str, digest: str, prompt: Prompt, draw: int, answered: Answered) -> ReplyRow:
