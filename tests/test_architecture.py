@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "proofs": BELOW | {"bounds", "proofs"},
     "report": BELOW | {"scm", "interventions", "bounds", "report"},
 }
-MODULES = sorted(m.name for m in pkgutil.walk_packages([str(ROOT)], "dodiag."))
+MODULES = sorted(m.name for m in pkgutil.walk_packages([str(ROOT)], "dodiag.") if m.name != "dodiag.__main__")
 
 
 def room(module):

@@ -13,7 +13,7 @@ from servers import failure, serving
 import dodiag
 from dodiag.cli import main
 
-DODIAG = [sys.executable, "-m", "dodiag.cli"]
+DODIAG = [sys.executable, "-m", "dodiag"]
 
 
 def dodiag_command(*arguments, cwd=None, env=None):

@@ -1,0 +1,80 @@
+"""The options that commands share, and how their text becomes values."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+ContrastOption = Annotated[
+    list[str] | None, typer.Option("--contrast", help="A contrast of the target, such as 1,n; may be repeated.")
+]
+StateOption = Annotated[
+    list[str] | None,
+    typer.Option("--state", help="A homogeneous state of every unit: 1, 0, n, t, q; may be repeated."),
+]
+QuickFlag = Annotated[bool, typer.Option("--quick", help="The target only, contrast 1,n: 2 + 2k runs an instance.")]
+TargetFlag = Annotated[bool, typer.Option("--target-only", help="Ask the target alone.")]
+FactorialFlag = Annotated[bool, typer.Option("--factorial", help="Every configuration of the target.")]
+ContextOption = Annotated[
+    list[str] | None,
+    typer.Option("--context", help="A further context of the contrasts, such as X1=1,X2=n,X3=0; may be repeated."),
+]
+UnitOption = Annotated[list[str] | None, typer.Option("--unit", help="Ask this unit only; may be repeated.")]
+InstanceOption = Annotated[
+    list[str] | None, typer.Option("--instance", help="Ask this instance only, by its id; may be repeated.")
+]
+LimitOption = Annotated[int | None, typer.Option("--limit", help="Ask the first instances only.")]
+DrawsOption = Annotated[int, typer.Option("--draws", help="Repetitions of every call.")]
+HistoryOption = Annotated[
+    str, typer.Option("--history", help="What a chain step is given: full (the trajectory) or last (its parent).")
+]
+ConcurrencyOption = Annotated[int, typer.Option("--concurrency", help="Calls in flight at once.")]
+PriceOption = Annotated[
+    str | None, typer.Option("--price", metavar="IN,OUT", help="Money per million tokens in and out.")
+]
+QuietFlag = Annotated[bool, typer.Option("--quiet", help="Show no progress line.")]
+
+
+def parsed_states(states: list[str] | None) -> list[Any] | None:
+    """Return states from their letters."""
+    from dodiag.vocabulary import parse_state
+
+    return None if states is None else [parse_state(state) for state in states]
+
+
+def price_per_million(price: str | None, model: str | None) -> tuple[float | None, float | None]:
+    """Return the two prices of ``IN,OUT``, or else those that are known of a model."""
+    from dodiag.problems import UsageError
+    from dodiag.runners.models import known_prices
+
+    if price is None:
+        known = None if model is None else known_prices(model)
+        return (None, None) if known is None else known
+    parts = price.split(",")
+    try:
+        values = [float(part) for part in parts]
+    except ValueError:
+        values = []
+    if len(values) != 2 or not all(0 <= value < 1e9 for value in values):
+        raise UsageError(f"--price '{price}' is not two prices", "Write IN,OUT, such as 1.25,10.")
+    return values[0], values[1]
+
+
+def parsed_parameters(pairs: list[str] | None, temperature: float | None, max_tokens: int | None) -> dict[str, Any]:
+    """Return the sampling parameters of the command line."""
+    from dodiag.problems import UsageError
+
+    found: dict[str, Any] = {"temperature": temperature, "max_tokens": max_tokens}
+    parameters = {name: value for name, value in found.items() if value is not None}
+    for pair in pairs or ():
+        name, equals, text = pair.partition("=")
+        if not equals or not name.strip():
+            raise UsageError(f"--param '{pair}' has no value", "Write NAME=VALUE.")
+        try:
+            parameters[name.strip()] = json.loads(text)
+        except ValueError:
+            parameters[name.strip()] = text
+    return parameters
