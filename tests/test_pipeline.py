@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from packs import maze_pack, sums_pack
+from packs import SUMS, maze_pack, sums_instance, sums_pack, write_pack
 
 import dodiag
 from dodiag.scm.simulator import capabilities as true_capabilities
@@ -106,3 +106,19 @@ def test_a_simulator_reads_its_configuration_from_the_prompt(tmp_path):
     found = {s.metric: s.value for s in dodiag.capabilities(dodiag.outcomes(tmp_path / "r"), pack.task)}
     assert found["IC"] > found["NC"] > found["RC"]
     assert Configuration.parse("X1=1,X2=1").text in set(dodiag.outcomes(tmp_path / "r")["configuration"])
+
+
+def test_simulators_answer_text_tasks_without_a_judge(tmp_path):
+    """A simulated model says the reference or the author's incorrect text, and both are scored by comparison."""
+    text = SUMS.replace("answer: {type: integer, min: 0, max: 40}", "answer: {type: text}")
+    instances = [sums_instance(index) for index in range(300)]
+    for instance in instances:
+        instance["questions"][2].update(answer="turn left", incorrect="turn right")
+    pack = dodiag.load_pack(write_pack(tmp_path / "p", text, instances))
+    dodiag.run(pack, "sim:default", tmp_path / "r", target_only=True)
+    table = dodiag.outcomes(tmp_path / "r")
+    assert set(table["outcome"]) == {"value"}
+    truth = true_capabilities(pack.task, load_parameters("default"))["Y"]
+    for score in dodiag.capabilities(table, pack.task):
+        p = getattr(truth, score.metric)
+        assert score.value == pytest.approx(p, abs=allowed(p, score.n))

@@ -21,7 +21,7 @@ from dodiag.bounds.formulas import (
 from dodiag.bounds.limits import clustered_wilson
 from dodiag.bounds.table import Paired, Structure, UnitOutcomes, by_model, checked, paired, steps_of
 from dodiag.problems import UsageError
-from dodiag.vocabulary import PAPER_CONTRASTS, Configuration, Contrast, State, arms
+from dodiag.vocabulary import PAPER_CONTRASTS, Configuration, Contrast, Outcome, State, arms
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -160,6 +160,8 @@ def _capability(row: Score, part: pd.DataFrame, level: float) -> Score:
     scored = part[part["solved"].notna()]
     missing = len(part) - len(scored)
     row = replace(row, missing=missing)
+    if unscored := int((part["outcome"] == Outcome.UNSCORED).sum()):
+        return replace(row, n=len(scored), reason=waiting(unscored))
     if scored.empty:
         return replace(row, reason="no outcome is scored")
     grouped = scored.groupby("instance", sort=False, observed=True)["solved"].agg(["sum", "count"])
@@ -262,8 +264,8 @@ _METRICS: tuple[Literal["N", "S"], ...] = ("N", "S")
 def _contribution(row: Score, pairs: Paired, min_denominator: float) -> Iterator[Score]:
     bounded = {"N": "PN", "S": "PS"}[row.metric]
     metrics = (row.metric, bounded, "PNS")
-    if not pairs.n:
-        yield from (replace(row, metric=metric, reason=UNPAIRED) for metric in metrics)
+    if reason := _no_evidence(pairs):
+        yield from (replace(row, metric=metric, reason=reason) for metric in metrics)
         return
     p, p_prime = float(pairs.active.mean()), float(pairs.reference.mean())
     score = (n_score if row.metric == "N" else s_score)(p, p_prime, min_denominator)
@@ -274,7 +276,16 @@ def _contribution(row: Score, pairs: Paired, min_denominator: float) -> Iterator
     yield _bounded(replace(row, metric="PNS"), pns_bounds(p, p_prime))
 
 
-UNPAIRED = "no question was scored under both configurations"
+def waiting(unscored: int) -> str:
+    """Return the reason for giving no value while answers wait for a judge."""
+    return f"{unscored} answers wait for a judge"
+
+
+def _no_evidence(pairs: Paired) -> str | None:
+    """Return why pairs give no score, or None where they do."""
+    if pairs.unscored:
+        return waiting(pairs.unscored)
+    return None if pairs.n else "no question was scored under both configurations"
 
 
 def _bounded(row: Score, interval: Interval) -> Score:
@@ -328,8 +339,8 @@ def _chain_score(
         absent=matched.absent,
         step=step,
     )
-    if not matched.n:
-        yield replace(row, reason=UNPAIRED)
+    if reason := _no_evidence(matched):
+        yield replace(row, reason=reason)
         return
     p, p_prime = float(matched.active.mean()), float(matched.reference.mean())
     yield replace(row, value=float(ns_score(p, p_prime)))

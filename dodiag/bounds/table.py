@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from dodiag.problems import UsageError
-from dodiag.vocabulary import OUTCOME_COLUMNS, Configuration
+from dodiag.vocabulary import OUTCOME_COLUMNS, Configuration, Outcome
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,8 +90,8 @@ class Arm:
     Attributes
     ----------
     frame : pandas.DataFrame
-        Indexed by (instance, question): ``mean`` of solved over draws, ``n`` scored draws, ``missing`` draws, and
-        ``absent``.
+        Indexed by (instance, question): ``mean`` of solved over draws, ``n`` scored draws, ``missing`` draws, how many
+        of those are ``unscored``, and ``absent``.
     """
 
     frame: pd.DataFrame
@@ -117,9 +117,14 @@ class UnitOutcomes:
     def _grouped(self) -> dict[str, Arm]:
         rows = self._rows.assign(absent=self._rows.get("absent", ""))
         rows["absent"] = rows["absent"].fillna("")
+        rows["unscored"] = rows["outcome"] == Outcome.UNSCORED
         grouped = rows.groupby(["configuration", "instance", "question"], sort=False, observed=True)
         frame = grouped.agg(
-            mean=("solved", "mean"), n=("solved", "count"), size=("solved", "size"), absent=("absent", "first")
+            mean=("solved", "mean"),
+            n=("solved", "count"),
+            size=("solved", "size"),
+            unscored=("unscored", "sum"),
+            absent=("absent", "first"),
         )
         frame["missing"] = frame["size"] - frame["n"]
         return {str(name): Arm(part.droplevel(0)) for name, part in frame.groupby(level=0, sort=False, observed=True)}
@@ -146,12 +151,16 @@ class Paired:
         Questions seen under one arm whose outcome is missing under one of them.
     absent : int
         Questions left out because the prerequisite does not exist on their instance.
+    unscored : int
+        Answers under either arm that wait for a judge. While there are any, the scored ones are no fair sample: the
+        answers that are easy to score are scored.
     """
 
     active: np.ndarray[Any, np.dtype[np.float64]]
     reference: np.ndarray[Any, np.dtype[np.float64]]
     missing: int
     absent: int
+    unscored: int
 
     @property
     def n(self) -> int:
@@ -163,7 +172,7 @@ def paired(active: Arm | None, reference: Arm | None, prerequisite: str) -> Pair
     """Return the questions observed under both arms, without the instances that lack the prerequisite."""
     empty = np.empty(0)
     if active is None or reference is None:
-        return Paired(empty, empty, 0, 0)
+        return Paired(empty, empty, 0, 0, 0)
     both = active.frame.merge(
         reference.frame, how="outer", left_index=True, right_index=True, suffixes=("_a", "_r"), sort=True
     )
@@ -175,6 +184,7 @@ def paired(active: Arm | None, reference: Arm | None, prerequisite: str) -> Pair
         reference=scored["mean_r"].to_numpy(dtype=np.float64),
         missing=len(here) - len(scored),
         absent=int(lacks.sum()),
+        unscored=int(here["unscored_a"].sum() + here["unscored_r"].sum()),
     )
 
 

@@ -164,7 +164,7 @@ def with_limits(score: Score | None) -> str:
     if score is None:
         return "–"
     if score.value is None:
-        return "no data"
+        return "unscored" if score.reason and "judge" in score.reason else "no data"
     limits = "" if score.lower is None or score.upper is None else f" [{score.lower:.2f}, {score.upper:.2f}]"
     return escape(f"{score.value:.2f}{limits}")
 

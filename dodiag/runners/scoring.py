@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dodiag.runners.protocol import Reply
 from dodiag.runners.reading import Reading, read_answer
-from dodiag.scm.answers import AnswerType, same_answer
+from dodiag.scm.answers import AnswerType, normalise, same_answer
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.pack import Question, correct_answer, spec_of
 from dodiag.vocabulary import Outcome
@@ -33,8 +33,9 @@ class Scored:
 def score(task: TaskGraph, question: Question, reply: Reply) -> Scored:
     """Read a reply by the question's declared type and compare it with the truth.
 
-    A reply without a usable answer is not solved. A text that equals the reference is solved; any other text is
-    ``unscored`` until a judge has seen it, and is missing data, not a wrong answer.
+    A reply without a usable answer is not solved. A text that equals the reference is solved, one that equals the
+    question's own incorrect answer is not; any other text is ``unscored`` until a judge has seen it, and is missing
+    data, not a wrong answer.
     """
     spec = spec_of(task, question)
     reading = read_answer(reply.text, spec, finish=reply.finish.value)
@@ -42,5 +43,7 @@ def score(task: TaskGraph, question: Question, reply: Reply) -> Scored:
         return Scored(reading, reading.outcome, False)
     same = same_answer(reading.value, correct_answer(task, question), spec)
     if spec.type is AnswerType.TEXT and not same:
-        return Scored(reading, Outcome.UNSCORED, None)
+        wrong = question.incorrect
+        if wrong is None or not same_answer(reading.value, normalise(wrong, spec), spec):
+            return Scored(reading, Outcome.UNSCORED, None)
     return Scored(reading, Outcome.VALUE, same)

@@ -125,6 +125,20 @@ def test_no_evidence_is_null_with_a_reason_never_zero():
     assert (pn.lower, pn.upper, pn.reason) == (None, None, "undefined: Y=1 under a was never observed")
 
 
+def test_answers_that_wait_for_a_judge_leave_no_number_behind():
+    """Exact matches are scored at once, the rest later: their mean would be 1 whatever the model can do."""
+    rows = table({"": 40}, unit="X1")
+    rows.loc[rows["solved"] == 0, ["solved", "outcome"]] = [None, "unscored"]
+    (nc,) = capabilities(rows, task_of(3))
+    assert (nc.value, nc.lower, nc.n, nc.missing, nc.reason) == (None, None, 40, 60, "60 answers wait for a judge")
+    rows = table(HAND)
+    rows.loc[rows.index[0], ["solved", "outcome"]] = [None, "unscored"]
+    found = contributions(rows, task_of(3))
+    assert {s.value for s in found.where(contrast="1,n", metric="N")} == {None}
+    assert found.where(contrast="1,n", metric="N", prerequisite="X1")[0].reason == "1 answers wait for a judge"
+    assert found.where(contrast="1,n", metric="S", prerequisite="X1")[0].value == pytest.approx(0.5)
+
+
 def test_an_instance_without_a_prerequisite_is_in_no_contrast_of_it():
     rows = table(HAND)
     rows["absent"] = np.where(rows["instance"].isin(["i0", "i99"]), "X1", "")
