@@ -351,6 +351,8 @@ def scores(
     from dodiag.runners.outcomes import read_outcomes
 
     table = read_outcomes(source)
+    if source.is_dir():
+        warn_if_incomplete(source, table)
     rows: list[Any] = []
     for graph in tasks_of(source, table, task):
         found = scores_of(table, graph, contrast, min_denominator)
@@ -359,6 +361,21 @@ def scores(
             show_report(table, graph, *found)
     if as_json:
         print_json([score.to_dict() for score in Scores(rows)])
+
+
+def warn_if_incomplete(run_dir: Path, table: Any) -> None:
+    """Say on standard error that a run has calls without an answer."""
+    from dodiag.runners.ledger import Ledger
+
+    with Ledger(run_dir) as ledger:
+        planned = ledger.manifest["calls"]
+    answered = int((table["outcome"] != "error").sum())
+    if answered < planned:
+        typer.echo(
+            f"the run is incomplete: {answered:,} of {planned:,} calls are answered, and these are the scores of those."
+            f" Continue with: dodiag resume {run_dir}",
+            err=True,
+        )
 
 
 def tasks_of(source: Path, table: Any, task: str | None) -> list[TaskGraph]:

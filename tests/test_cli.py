@@ -160,6 +160,9 @@ def test_an_incomplete_run_ends_with_code_3_and_says_how_to_go_on(tmp_path):
     assert done.returncode == 3
     assert f"Continue with: dodiag resume {tmp_path / 'r'}" in done.stderr
     assert "no reply (missing)" in done.stdout
+    scores = dodiag_command("scores", tmp_path / "r", "--json")
+    assert "the run is incomplete: 15 of 22 calls are answered" in scores.stderr
+    json.loads(scores.stdout)
 
 
 MISTAKES = [
