@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from dodiag.interventions.design import History
-from dodiag.interventions.plan import Plan, make_plan
+from dodiag.interventions.plan import Plan, PlanOptions, make_plan
 from dodiag.problems import UsageError
 from dodiag.runners.adapters.function import Function, FunctionAdapter
 from dodiag.runners.protocol import Adapter
@@ -16,7 +15,6 @@ from dodiag.runners.runner import RunOptions, RunSummary
 from dodiag.runners.session import ModelOptions, start
 from dodiag.runners.session import resume as _resume
 from dodiag.scm.pack import Pack, load_pack
-from dodiag.vocabulary import Configuration, Contrast, State
 
 
 def run(
@@ -25,17 +23,6 @@ def run(
     out: str | Path,
     *,
     plan: Plan | None = None,
-    contrasts: Iterable[Contrast | str] | None = None,
-    states: Iterable[State | str] | None = None,
-    quick: bool = False,
-    target_only: bool | None = None,
-    factorial: bool = False,
-    contexts: Iterable[Configuration | str] = (),
-    units: Iterable[str] | None = None,
-    instances: Iterable[str] | None = None,
-    limit: int | None = None,
-    draws: int = 1,
-    history: History = "full",
     base_url: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     with_media: bool = True,
@@ -46,6 +33,7 @@ def run(
     input_price: float | None = None,
     output_price: float | None = None,
     quiet: bool = True,
+    **planning: Unpack[PlanOptions],
 ) -> RunSummary:
     """Run a task pack against a model; a directory that holds the same run is continued.
 
@@ -59,7 +47,7 @@ def run(
     out : str or Path
         The run directory.
     plan : Plan, optional
-        A plan made before; otherwise the next options make one, see :func:`dodiag.make_plan`.
+        A plan of this pack, made before.
     base_url, parameters, with_media, timeout, key_variable
         How the model is reached: server, sampling parameters, whether pictures are sent, seconds per request, name of
         the environment variable with the key.
@@ -69,6 +57,8 @@ def run(
         Money per million tokens.
     quiet : bool
         Show no progress line.
+    **planning
+        Options of :func:`dodiag.make_plan`, such as ``quick=True`` or ``limit=10``, where no plan is given.
 
     Returns
     -------
@@ -91,20 +81,12 @@ def run(
     16
     """
     loaded = pack if isinstance(pack, Pack) else open_pack(pack)
-    chosen = plan or make_plan(
-        loaded,
-        contrasts=contrasts,
-        states=states,
-        quick=quick,
-        target_only=target_only,
-        factorial=factorial,
-        contexts=contexts,
-        units=units,
-        instances=instances,
-        limit=limit,
-        draws=draws,
-        history=history,
-    )
+    chosen = make_plan(loaded, **planning) if plan is None else plan
+    if plan is not None and planning:
+        cure = "Give them to make_plan."
+        raise UsageError(f"a plan is given, and {', '.join(planning)} beside it", cure)
+    if chosen.pack is None or chosen.pack.digest != loaded.digest:
+        raise UsageError(f"the plan is not of the pack {loaded.folder}", "Make it with make_plan(pack).")
     if concurrency < 1:
         raise UsageError(f"concurrency is {concurrency}", "Use at least 1.")
     if max_retries < 0:

@@ -26,7 +26,7 @@ from dodiag.cli_options import (
     TargetFlag,
     UnitOption,
     parsed_parameters,
-    parsed_states,
+    planning,
     price_per_million,
 )
 
@@ -140,20 +140,11 @@ def plan(
     from dodiag.scm.files import load_task
     from dodiag.scm.pack import load_pack
 
+    options = planning(locals())
     subject = load_pack(path) if (Path(path) / "instances.jsonl").is_file() else load_task(path)
     chosen = make_plan(
         subject,
-        contrasts=contrast,
-        states=parsed_states(state),
-        quick=quick,
-        target_only=target_only or None,
-        factorial=factorial,
-        contexts=context or (),
-        units=unit,
-        instances=instance,
-        limit=limit,
-        draws=draws,
-        history=history,  # type: ignore[arg-type]
+        **options,
     )
     prices = price_per_million(price, model)
     cost = price_of(chosen, Assumptions(output_tokens, latency, concurrency, *prices, instances))
@@ -283,6 +274,7 @@ def run(
     from dodiag.api import open_pack
     from dodiag.api import run as run_pack
 
+    options = planning(locals())
     opened = open_pack(pack)
     folder = out or Path("runs") / f"{opened.task.name}-{''.join(c if c.isalnum() else '-' for c in model)}"
     prices = price_per_million(price, model)
@@ -291,17 +283,7 @@ def run(
         opened,
         model,
         folder,
-        contrasts=contrast,
-        states=parsed_states(state),
-        quick=quick,
-        target_only=target_only or None,
-        factorial=factorial,
-        contexts=context or (),
-        units=unit,
-        instances=instance,
-        limit=limit,
-        draws=draws,
-        history=history,  # type: ignore[arg-type]
+        **options,
         base_url=base_url,
         parameters=parsed_parameters(param, temperature, max_tokens),
         with_media=not no_media,

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from dodiag.interventions.plan import PlanOptions
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 ContrastOption = Annotated[
@@ -36,6 +40,23 @@ PriceOption = Annotated[
     str | None, typer.Option("--price", metavar="IN,OUT", help="Money per million tokens in and out.")
 ]
 QuietFlag = Annotated[bool, typer.Option("--quiet", help="Show no progress line.")]
+
+
+def planning(values: Mapping[str, Any]) -> PlanOptions:
+    """Return the planning options among a command's arguments, by their names in :func:`dodiag.make_plan`."""
+    return {
+        "contrasts": values["contrast"],
+        "states": parsed_states(values["state"]),
+        "quick": values["quick"],
+        "target_only": values["target_only"] or None,
+        "factorial": values["factorial"],
+        "contexts": values["context"] or (),
+        "units": values["unit"],
+        "instances": values["instance"],
+        "limit": values["limit"],
+        "draws": values["draws"],
+        "history": values["history"],
+    }
 
 
 def parsed_states(states: list[str] | None) -> list[Any] | None:

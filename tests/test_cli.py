@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -149,6 +150,8 @@ def test_chains_are_reported_by_step(tmp_path):
     done = dodiag_command("run", pack.folder, "--model", "sim:default", "--out", tmp_path / "r")
     assert done.returncode == 0, done.stderr
     assert "NS by step" in done.stdout
+    (first,) = [line for line in done.stdout.splitlines() if re.match(r" Y +1 ", line)]
+    assert len(re.findall(r"[01]\.\d\d \[[01]\.\d\d, [01]\.\d\d\]", first)) == 4, "NS stands beside its interval"
 
 
 def test_an_incomplete_run_ends_with_code_3_and_says_how_to_go_on(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from dodiag.problems import DodiagError
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 Drawing = tuple[str, Annotation]
 """The colour of a prerequisite, and one of its annotations."""
+
+Rectangle = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
 
 PALETTE = ("#ff2d2d", "#00c2ff", "#ffb300", "#b04dff", "#00d26a", "#ff5fb7", "#8d6e3f", "#5f7cff")
 
@@ -32,7 +35,8 @@ def annotate(data: bytes, drawings: Sequence[Drawing]) -> bytes:
         The encoded picture.
     drawings : sequence of (colour, Annotation)
         In pixel coordinates of the picture as stored. Boxes are outlined, points marked with a ring, paths drawn with
-        an arrow head; labels stand beside them on a plate, so they can be read on any ground.
+        an arrow head; labels stand beside them on a plate, so they can be read on any ground. No plate hides a shape:
+        shapes are drawn over plates.
 
     Raises
     ------
@@ -49,11 +53,13 @@ def annotate(data: bytes, drawings: Sequence[Drawing]) -> bytes:
         raise DodiagError(f"the picture cannot be annotated: {error}", "Store it as PNG or JPEG.") from None
     canvas = ImageDraw.Draw(picture)
     width = max(2, round(min(picture.size) / 250))
-    plates: list[tuple[float, float, float, float]] = []
-    for colour, annotation in drawings:
-        anchor = _draw_shape(canvas, annotation, colour, width)
+    shapes = [_bounds(annotation, 4 * width) for _, annotation in drawings]
+    plates: list[Rectangle] = []
+    for (colour, annotation), shape in zip(drawings, shapes, strict=True):
         if annotation.label:
-            plates.append(_draw_label(canvas, picture.size, annotation.label, anchor, colour, plates))
+            plates.append(_draw_label(canvas, picture.size, annotation.label, colour, shape, shapes, plates))
+    for colour, annotation in drawings:
+        _draw_shape(canvas, annotation, colour, width)
     out = io.BytesIO()
     if form == "JPEG":
         picture.convert("RGB").save(out, form, quality=95, subsampling=0)
@@ -64,21 +70,30 @@ def annotate(data: bytes, drawings: Sequence[Drawing]) -> bytes:
     return out.getvalue()
 
 
-def _draw_shape(canvas: ImageDraw.ImageDraw, annotation: Annotation, colour: str, width: int) -> Point:
+def _bounds(annotation: Annotation, radius: int) -> Rectangle:
+    if annotation.box is not None:
+        return annotation.box
+    points = annotation.path or ()
+    if annotation.point is not None:
+        x, y = annotation.point
+        points = ((x - radius, y - radius), (x + radius, y + radius))
+    xs, ys = [x for x, _ in points], [y for _, y in points]
+    return min(xs), min(ys), max(xs), max(ys)
+
+
+def _draw_shape(canvas: ImageDraw.ImageDraw, annotation: Annotation, colour: str, width: int) -> None:
     if annotation.box is not None:
         canvas.rectangle(annotation.box, outline=colour, width=width)
-        return annotation.box[0], annotation.box[1]
-    if annotation.point is not None:
+    elif annotation.point is not None:
         x, y = annotation.point
         radius = 4 * width
         canvas.ellipse((x - radius, y - radius, x + radius, y + radius), outline=colour, width=width)
         canvas.ellipse((x - width, y - width, x + width, y + width), fill=colour)
-        return x - radius, y - radius
-    path = annotation.path or ()
-    canvas.line(list(path), fill=colour, width=width, joint="curve")
-    if path[0] != path[-1]:
-        _draw_arrow_head(canvas, path[-2], path[-1], colour, 5 * width)
-    return min(x for x, _ in path), min(y for _, y in path)
+    elif annotation.path is not None:
+        path = annotation.path
+        canvas.line(list(path), fill=colour, width=width, joint="curve")
+        if path[0] != path[-1]:
+            _draw_arrow_head(canvas, path[-2], path[-1], colour, 5 * width)
 
 
 def _draw_arrow_head(canvas: ImageDraw.ImageDraw, start: Point, tip: Point, colour: str, size: int) -> None:
@@ -95,25 +110,45 @@ def _draw_label(
     canvas: ImageDraw.ImageDraw,
     size: tuple[int, int],
     label: str,
-    anchor: Point,
     colour: str,
-    taken: Sequence[tuple[float, float, float, float]],
-) -> tuple[float, float, float, float]:
+    shape: Rectangle,
+    shapes: Sequence[Rectangle],
+    plates: Sequence[Rectangle],
+) -> Rectangle:
+    """Draw a label on a plate beside its shape, where it covers least of the shapes and of the plates before it."""
     from PIL import ImageFont
 
     font = ImageFont.load_default(max(12, round(min(size) / 40)))
     left, top, right, bottom = canvas.textbbox((0, 0), label, font=font)
     pad = 2
     wide, high = right - left + 2 * pad, bottom - top + 2 * pad
-    x = min(max(anchor[0], 0), max(size[0] - wide, 0))
-    y = anchor[1] - high if anchor[1] >= high else anchor[1]
-    for _ in range(12):
-        clash = next((p for p in taken if x < p[2] and p[0] < x + wide and y < p[3] and p[1] < y + high), None)
-        if clash is None:
-            break
-        y = clash[3] + 1
-    y = min(max(y, 0), max(size[1] - high, 0))
-    canvas.rectangle((x, y, x + wide, y + high), fill=colour)
+    taken = [*shapes, *plates, *plates]
+    places = [_inside(place, wide, high, size) for place in _beside(shape, wide, high)]
+    x, y, *_ = plate = min(places, key=lambda place: sum(_overlap(place, other) for other in taken))
+    canvas.rectangle(plate, fill=colour)
     luminance = sum(w * int(colour[i : i + 2], 16) for w, i in ((0.299, 1), (0.587, 3), (0.114, 5)))
     canvas.text((x + pad - left, y + pad - top), label, font=font, fill="black" if luminance > 140 else "white")
+    return plate
+
+
+def _beside(shape: Rectangle, wide: float, high: float) -> Iterator[Point]:
+    """Yield where a plate may stand: above its shape if it can, then below, right and left, then further away."""
+    left, top, right, bottom = shape
+    for row in range(8):
+        away = 1 + row * (high + 1)
+        yield left, top - high - away
+        yield left, bottom + away
+        yield right + 1 + row * (wide + 1), top
+        yield left - wide - 1 - row * (wide + 1), top
+
+
+def _inside(place: Point, wide: float, high: float, size: tuple[int, int]) -> Rectangle:
+    x = min(max(place[0], 0), max(size[0] - wide - 1, 0))
+    y = min(max(place[1], 0), max(size[1] - high - 1, 0))
     return x, y, x + wide, y + high
+
+
+def _overlap(first: Rectangle, second: Rectangle) -> float:
+    wide = min(first[2], second[2]) - max(first[0], second[0])
+    high = min(first[3], second[3]) - max(first[1], second[1])
+    return max(wide + 1, 0) * max(high + 1, 0)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
+from typing import TypedDict
 
 from dodiag.interventions.design import (
     Design,
@@ -180,6 +181,22 @@ def _configurations(
     if prerequisites and absent == frozenset(prerequisites):
         return (Configuration.homogeneous(prerequisites, State.NATURAL),)
     return _cached_homogeneous(prerequisites, design.states)
+
+
+class PlanOptions(TypedDict, total=False):
+    """The options of :func:`make_plan`, for everything that plans on a user's behalf."""
+
+    contrasts: Iterable[Contrast | str] | None
+    states: Iterable[State | str] | None
+    quick: bool
+    target_only: bool | None
+    factorial: bool
+    contexts: Iterable[Configuration | str]
+    units: Iterable[str] | None
+    instances: Iterable[str] | None
+    limit: int | None
+    draws: int
+    history: History
 
 
 def make_plan(

@@ -4,6 +4,8 @@ import io
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from packs import SUMS, maze_pack, picture, sums_instance, sums_pack, write_pack
 from PIL import Image, ImageChops
 
@@ -153,6 +155,43 @@ def test_labels_do_not_cover_each_other_and_stay_inside():
     colours = {colour for _, colour in shown.getcolors(100_000)}
     assert {(0xFF, 0x2D, 0x2D), (0x00, 0xD2, 0x6A)} <= colours
     assert shown.size == (300, 200)
+
+
+COORDINATE = st.floats(0, 140)
+
+
+@st.composite
+def annotations(draw):
+    kind = draw(st.sampled_from(["box", "point", "path"]))
+    if kind == "point":
+        return Annotation(point=(draw(COORDINATE), draw(COORDINATE)))
+    if kind == "path":
+        return Annotation(path=tuple(draw(st.lists(st.tuples(COORDINATE, COORDINATE), min_size=2, max_size=5))))
+    left, top = draw(COORDINATE), draw(COORDINATE)
+    return Annotation(box=(left, top, left + draw(st.floats(1, 50)), top + draw(st.floats(1, 50))))
+
+
+@given(st.lists(annotations(), min_size=1, max_size=5))
+def test_no_label_hides_what_is_marked(drawn):
+    """Every pixel of the marks is the same with labels as without, near the edges too."""
+    data = picture(size=(160, 150))
+    palette = ["#ff2d2d", "#00c2ff", "#ffb300", "#b04dff", "#00d26a"]
+    plain = list(zip(palette, drawn, strict=False))
+    labelled = [(colour, a.model_copy(update={"label": f"step {i}"})) for i, (colour, a) in enumerate(plain)]
+    without, with_labels = opened(annotate(data, plain)), opened(annotate(data, labelled))
+    marks = ImageChops.difference(opened(data), without).convert("L").point(lambda value: 255 * (value > 0))
+    hidden = ImageChops.multiply(ImageChops.difference(without, with_labels).convert("L"), marks)
+    assert hidden.getbbox() is None
+
+
+def test_labels_of_marks_in_one_corner_are_all_readable():
+    data = picture(size=(200, 150))
+    path = ((10.0, 10.0), (40.0, 10.0), (40.0, 40.0))
+    drawn = [(c, Annotation(path=path, label="step")) for c in ("#ff2d2d", "#00c2ff", "#ffb300")]
+    shown = opened(annotate(data, drawn))
+    counts = {colour: count for count, colour in shown.getcolors(100_000)}
+    sizes = [counts[colour] for colour in ((0xFF, 0x2D, 0x2D), (0x00, 0xC2, 0xFF), (0xFF, 0xB3, 0x00))]
+    assert min(sizes) > 200, "a plate is covered by another"
 
 
 def test_the_original_file_is_sent_byte_for_byte(tmp_path):

@@ -325,6 +325,18 @@ def test_functions_may_be_plain_or_async_and_see_the_question(tmp_path):
         assert dodiag.outcomes(tmp_path / str(index))["solved"].all()
 
 
+def test_no_option_is_ignored_and_no_plan_runs_on_another_pack(tmp_path):
+    pack, other = sums_pack(tmp_path / "p", 2), sums_pack(tmp_path / "q", 3)
+    plan = dodiag.make_plan(pack, quick=True)
+    with pytest.raises(UsageError, match="limit, draws beside it"):
+        dodiag.run(pack, "sim:default", tmp_path / "r", plan=plan, limit=1, draws=2)
+    for wrong in (dodiag.make_plan(other), dodiag.make_plan(pack.task)):
+        with pytest.raises(UsageError, match="not of the pack"):
+            dodiag.run(pack, "sim:default", tmp_path / "r", plan=wrong)
+    assert not (tmp_path / "r").exists()
+    assert dodiag.run(sums_pack(tmp_path / "copy", 2), "sim:default", tmp_path / "r", plan=plan).complete
+
+
 def test_blocking_functions_run_side_by_side(tmp_path):
     pack = sums_pack(tmp_path / "p", 8)
     together = threading.Barrier(40, timeout=30)
