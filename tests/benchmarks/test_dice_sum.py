@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pips
 import pytest
 from PIL import Image
-from scipy import ndimage, stats
+from scipy import stats
 
 from dodiag.benchmarks.cadet import dice_sum
 from dodiag.benchmarks.cadet.dice_model import NORMALS, PIPS, Body, Look, rounded_cube
 from dodiag.benchmarks.cadet.dice_scene import HEIGHT, WIDTH, Arrangement, arrange, draw
-from dodiag.benchmarks.cadet.dice_view import Pixel, corners, distance_outside, see, surface_at
+from dodiag.benchmarks.cadet.dice_view import corners, distance_outside, see, surface_at
 from dodiag.benchmarks.generators import GENERATORS, check_request, generator, write_pack
 from dodiag.benchmarks.rendering import Camera, Renderer, load_mujoco
 from dodiag.benchmarks.samples import sample_packs
@@ -184,46 +183,12 @@ def test_values_follow_from_the_rotations_at_rest(pack: Pack) -> None:
             assert die["position_mm"][2] == pytest.approx(die["edge_mm"] / 2, rel=0.1)
 
 
-def rectified(picture: Image.Image, outline: tuple[Pixel, ...], size: int = 120) -> np.ndarray:
-    """Return a quadrilateral of a picture as a square, by the homography of its corners."""
-    square = ((0, 0), (size, 0), (size, size), (0, size))
-    rows, seen = [], []
-    for (x, y), (u, v) in zip(square, outline, strict=True):
-        rows += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
-        seen += [u, v]
-    homography = np.linalg.solve(np.array(rows, dtype=float), np.array(seen, dtype=float))
-    flat = picture.transform((size, size), Image.Transform.PERSPECTIVE, homography, Image.Resampling.BICUBIC)
-    return np.asarray(flat, dtype=float)
-
-
-def count_pips(picture: Image.Image, outline: tuple[Pixel, ...]) -> int:
-    """Count spots that differ from the face's own colour, knowing nothing else about the die."""
-    face = rectified(picture, outline)[8:-8, 8:-8]
-    distance = np.linalg.norm(face - np.median(face.reshape(-1, 3), axis=0), axis=-1)
-    cuts = np.linspace(20, distance.max(), 60)[:-1]
-    spread = [
-        sum(np.var(part) * len(part) for part in (distance[distance <= cut], distance[distance > cut])) for cut in cuts
-    ]
-    spots, count = ndimage.label(ndimage.binary_opening(distance > cuts[int(np.argmin(spread))], iterations=2))
-    areas = ndimage.sum(np.ones_like(distance), spots, range(1, count + 1))
-    return int((areas > 120).sum())
-
-
-def seen_values(pack: Pack) -> Iterator[tuple[str, int, int]]:
-    for instance in pack.instances():
-        picture = Image.open(io.BytesIO(pack.medium(instance.media[0]).read_bytes())).convert("RGB")
-        for top, pips in zip(by_unit(instance, "X2"), by_unit(instance, "X3"), strict=True):
-            outline = top.annotations[0].path
-            assert outline is not None
-            yield f"{instance.id} {top.id}", pips.answer, count_pips(picture, outline[:4])
-
-
 def test_pips_counted_in_the_generated_pictures_are_the_answers(pack: Pack) -> None:
-    assert [row for row in seen_values(pack) if row[1] != row[2]] == []
+    assert [row for row in pips.seen_values(pack) if row[1] != row[2]] == []
 
 
 def test_pips_counted_in_the_shipped_pictures_are_the_answers(sample: Pack) -> None:
-    rows = list(seen_values(sample))
+    rows = list(pips.seen_values(sample))
     assert len(rows) == sample.questions_per_unit["X3"]
     assert [row for row in rows if row[1] != row[2]] == []
 
