@@ -22,6 +22,8 @@ from dodiag.runners.protocol import Finish, Reply, Usage
 
 LEDGER = "ledger.sqlite"
 LOCK = "lock.sqlite"
+DRAFT = f".{LEDGER}.new"
+LEFTOVERS = (LOCK, DRAFT)
 SCHEMA_VERSION = 1
 
 _TABLES = """
@@ -119,6 +121,15 @@ _INSERT = {
 }
 
 
+def is_unused(folder: Path) -> bool:
+    """Return whether a run may start in a folder: it is missing, or holds only what a start that was killed left."""
+    return not folder.exists() or all(file.name.removesuffix("-journal") in LEFTOVERS for file in folder.iterdir())
+
+
+def _unwritable(folder: Path, error: Exception) -> UsageError:
+    return UsageError(f"{folder} cannot be written: {error}", "Choose another folder for --out.")
+
+
 def _stored(value: Any) -> Any:
     """Return a value as SQLite takes it: text with lone surrogates becomes bytes, and is read back equal."""
     if isinstance(value, str):
@@ -176,7 +187,7 @@ class Ledger:
         path = folder / LEDGER
         if path.exists():
             raise UsageError(f"{folder} already holds a run", f"Continue it with: dodiag resume {folder}")
-        draft = folder / f".{LEDGER}.new"
+        draft = folder / DRAFT
         try:
             folder.mkdir(parents=True, exist_ok=True)
             draft.unlink(missing_ok=True)
@@ -190,7 +201,7 @@ class Ledger:
             connection.close()
             draft.rename(path)
         except (OSError, sqlite3.Error) as error:
-            raise UsageError(f"{folder} cannot be written: {error}", "Choose another folder for --out.") from None
+            raise _unwritable(folder, error) from None
         return cls(folder)
 
     def meta(self, name: str) -> Any:
@@ -266,19 +277,29 @@ class Ledger:
 class RunLock:
     """Holds a run directory for one process; released when the process ends, however it ends.
 
+    The folder is made where it is missing. The lock is taken before the ledger is looked for, so that two processes
+    that start at once cannot both make one.
+
     Raises
     ------
     UsageError
-        If another process is running in the directory.
+        If another process holds the directory, or it cannot be written.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._connection = sqlite3.connect(folder / LOCK, timeout=0, isolation_level=None)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(folder / LOCK, timeout=0, isolation_level=None)
+        except (OSError, sqlite3.Error) as error:
+            raise _unwritable(folder, error) from None
         try:
             self._connection.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError:
+        except sqlite3.Error as error:
             self._connection.close()
-            raise UsageError(f"another process is running in {folder}", "Wait for it, or stop it.") from None
+            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+                message = f"another process is running in {folder}"
+                raise UsageError(message, "Wait for it, or stop it.") from None
+            raise _unwritable(folder, error) from None
 
     def release(self) -> None:
         """Let other processes have the directory."""

@@ -19,7 +19,7 @@ import dodiag
 from dodiag.interventions.design import Design
 from dodiag.interventions.plan import Plan
 from dodiag.problems import UsageError
-from dodiag.runners.ledger import Ledger, RunLock
+from dodiag.runners.ledger import LEDGER, Ledger, RunLock, is_unused
 from dodiag.runners.models import open_adapter
 from dodiag.runners.protocol import Adapter
 from dodiag.runners.retry import RetryPolicy
@@ -73,14 +73,20 @@ def start(
         raise UsageError("the plan has no calls", "None of its instances has a question of the asked units.")
     adapter = _adapter(model, plan, model_options)
     manifest = make_manifest(plan, model, adapter, model_options, run_options)
-    if (folder / "ledger.sqlite").exists():
-        ledger = Ledger(folder)
-        _refuse_other_run(ledger, manifest, folder)
-    elif folder.exists() and any(folder.iterdir()):
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file", "Choose another folder for --out.")
+    if not (folder / LEDGER).exists() and not is_unused(folder):
         raise UsageError(f"{folder} is not empty and holds no run", "Choose another folder for --out.")
-    else:
-        ledger = Ledger.create(folder, manifest)
-    return _execute(plan, adapter, ledger, run_options)
+    lock = RunLock(folder)
+    try:
+        if (folder / LEDGER).exists():
+            ledger = Ledger(folder)
+            _refuse_other_run(ledger, manifest, folder)
+        else:
+            ledger = Ledger.create(folder, manifest)
+        return _execute(plan, adapter, ledger, run_options)
+    finally:
+        lock.release()
 
 
 def resume(folder: Path, pack_folder: Path | None, changes: Mapping[str, Any]) -> tuple[Plan, RunSummary]:
@@ -117,7 +123,11 @@ def resume(folder: Path, pack_folder: Path | None, changes: Mapping[str, Any]) -
         key_variable=model_options.key_variable,
     )
     _refuse_other_run(ledger, make_manifest(plan, manifest["model_name"], adapter, model_options, run_options), folder)
-    return plan, _execute(plan, adapter, ledger, run_options)
+    lock = RunLock(folder)
+    try:
+        return plan, _execute(plan, adapter, ledger, run_options)
+    finally:
+        lock.release()
 
 
 def plan_of(manifest: Mapping[str, Any], pack_folder: Path | None = None) -> Plan:
@@ -215,7 +225,6 @@ def _adapter(model: str | Adapter, plan: Plan, options: ModelOptions) -> Adapter
 
 
 def _execute(plan: Plan, adapter: Adapter, ledger: Ledger, options: RunOptions) -> RunSummary:
-    lock = RunLock(ledger.folder)
     try:
         summary = run_in_loop(execute(plan, adapter, ledger, options))
         ended = datetime.now(UTC).isoformat(timespec="seconds")
@@ -223,7 +232,6 @@ def _execute(plan: Plan, adapter: Adapter, ledger: Ledger, options: RunOptions) 
         return summary
     finally:
         ledger.close()
-        lock.release()
 
 
 def run_in_loop(coroutine: Coroutine[Any, Any, RunSummary]) -> RunSummary:

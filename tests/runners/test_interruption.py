@@ -96,3 +96,25 @@ def test_two_processes_cannot_run_in_one_directory(tmp_path):
         first.send_signal(signal.SIGINT)
         first.communicate(timeout=60)
         assert first.returncode == 130
+
+
+def test_processes_that_start_at_once_make_one_run(tmp_path):
+    """Whoever comes second is refused, or finds the run and continues it; no reply is lost, none is counted twice."""
+    pack = sums_pack(tmp_path / "p", 6)
+    with serving(lambda text, _: "1", delay=0.02) as served:
+        processes = [spawn(pack, served.url, tmp_path / "r") for _ in range(4)]
+        ended = [(process.communicate(timeout=120), process.returncode) for process in processes]
+        assert {code for _, code in ended} <= {0, 2}
+        assert 0 in {code for _, code in ended}
+        for (_, err), code in ended:
+            assert code == 0 or "another process is running" in err
+        assert served.requests == 66
+    assert len(dodiag.outcomes(tmp_path / "r")) == 66
+
+
+def test_what_a_killed_start_left_is_no_obstacle(tmp_path):
+    pack = sums_pack(tmp_path / "p", 1)
+    (tmp_path / "r").mkdir()
+    for name in ("lock.sqlite", "lock.sqlite-journal", ".ledger.sqlite.new"):
+        (tmp_path / "r" / name).write_bytes(b"")
+    assert dodiag.run(pack, "sim:default", tmp_path / "r").complete
