@@ -12,6 +12,7 @@ import contextlib
 import itertools
 import json
 import sqlite3
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -337,6 +338,8 @@ class LedgerWriter:
             self._connection.execute("PRAGMA synchronous=NORMAL")
             self._syncing = sqlite3.connect(path, timeout=60, check_same_thread=False)
             self._syncing.execute("PRAGMA synchronous=NORMAL")
+        self._syncing_lock = threading.Lock()
+        self._closed = False
 
     def add(self, *rows: Row) -> None:
         """Append rows in one transaction.
@@ -357,9 +360,14 @@ class LedgerWriter:
                 self._connection.execute(_INSERT[type(row)], _values(row))
 
     def sync(self) -> None:
-        """Bring to the disk what the operating system holds of the ledger; may run in a thread beside the writer."""
-        with self._explained():
-            self._syncing.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        """Bring to the disk what the operating system holds of the ledger; may run in a thread beside the writer.
+
+        A thread cannot be cancelled, so one may still be here, or not have begun, when the writer is closed. Closing a
+        connection that another thread is using crashes the interpreter; hence the lock, and nothing after the close.
+        """
+        with self._syncing_lock, self._explained():
+            if not self._closed:
+                self._syncing.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def close(self) -> None:
         """Bring everything to the disk and close the connection."""
@@ -367,7 +375,9 @@ class LedgerWriter:
             self._commit()
             self.sync()
         finally:
-            self._syncing.close()
+            with self._syncing_lock:
+                self._closed = True
+                self._syncing.close()
             self._connection.close()
 
     @contextlib.contextmanager

@@ -1,7 +1,10 @@
 """The ledger on its own: what is handed over is there for everybody, at once and for good."""
 
+import random
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 from hypothesis import given
@@ -46,6 +49,22 @@ def test_readers_from_outside_see_every_row_and_take_none_away(tmp_path):
         assert seen_from_outside(ledger) == 6
         writer.close()
         assert len(list(ledger.calls())) == 6
+
+
+def test_a_sync_in_another_thread_may_outlive_the_writer(tmp_path):
+    """A cancelled run leaves its sync thread behind; closing under it must not crash the interpreter."""
+    draw = random.Random(0)
+    with Ledger.create(tmp_path / "r", {}) as ledger:
+        for position in range(300):
+            writer = LedgerWriter(ledger.path)
+            writer.add(reply(str(position), "long " * 1000), call(position, str(position)))
+            thread = threading.Thread(target=writer.sync)
+            thread.start()
+            time.sleep(draw.random() * 2e-4)
+            writer.close()
+            thread.join()
+            writer.sync()
+        assert len(list(ledger.calls())) == 300
 
 
 def test_a_transaction_is_whole(tmp_path):
