@@ -11,32 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dodiag.problems import DodiagError
-
-Floats = NDArray[np.float64]
+from dodiag.bounds.errors import NotAProbability
+from dodiag.bounds.identified import Floats
 
 PAPER_MIN_DENOMINATOR = 0.10
 """Below this baseline the paper sets a score to 0 (CADET Appendix D.2)."""
 
 ROUNDING = 1e-12
 """Slack of the denominator rule, so that 1 − 0.9 is not below 0.10."""
-
-
-class NotAProbability(DodiagError):
-    """A value that should be a probability is NaN or outside [0, 1].
-
-    Attributes
-    ----------
-    name : str
-        Which argument.
-    value : float
-        The first offending value.
-    """
-
-    def __init__(self, name: str, value: float) -> None:
-        super().__init__(f"{name} = {value} is not a probability", "Probabilities are between 0 and 1.")
-        self.name = name
-        self.value = value
 
 
 def probability(value: ArrayLike, name: str = "p") -> Floats:

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dodiag.bounds.formulas import NotAProbability, n_score, ns_score, pn_bounds, pns_bounds, ps_bounds, s_score
+from dodiag.bounds.errors import NotAProbability
+from dodiag.bounds.formulas import n_score, ns_score, pn_bounds, pns_bounds, ps_bounds, s_score
 
 P = st.floats(0, 1)
 
