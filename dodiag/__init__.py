@@ -33,6 +33,8 @@ _HOMES = {
     "read_answer": "dodiag.runners.reading",
     "capabilities": "dodiag.bounds.scores",
     "contributions": "dodiag.bounds.scores",
+    "diagnose": "dodiag.bounds.diagnosis",
+    "Diagnosis": "dodiag.bounds.diagnosis",
     "generate": "dodiag.api",
     "open_pack": "dodiag.api",
 }
@@ -41,6 +43,7 @@ __all__ = ["__version__", *sorted(_HOMES)]
 
 if TYPE_CHECKING:
     from dodiag.api import generate, open_pack, resume, run
+    from dodiag.bounds.diagnosis import Diagnosis, diagnose
     from dodiag.bounds.scores import capabilities, contributions
     from dodiag.interventions.plan import Plan, make_plan
     from dodiag.interventions.price import price

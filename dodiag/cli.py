@@ -19,11 +19,14 @@ from dodiag.cli_options import (
     InstanceOption,
     JsonFlag,
     LimitOption,
+    MinDenominatorOption,
     PriceOption,
     QuickFlag,
     QuietFlag,
+    RerunsOption,
     StateOption,
     TargetFlag,
+    TaskOption,
     UnitOption,
     parsed_parameters,
     planning,
@@ -120,6 +123,7 @@ def plan(
     instance: InstanceOption = None,
     limit: LimitOption = None,
     draws: DrawsOption = 1,
+    reruns: RerunsOption = 0,
     history: HistoryOption = "full",
     instances: Annotated[
         int | None, typer.Option("--instances", help="Instances to assume for a task graph without any.")
@@ -247,6 +251,7 @@ def run(
     instance: InstanceOption = None,
     limit: LimitOption = None,
     draws: DrawsOption = 1,
+    reruns: RerunsOption = 0,
     history: HistoryOption = "full",
     concurrency: ConcurrencyOption = 16,
     max_retries: Annotated[int, typer.Option("--max-retries", help="Retries of a transient failure.")] = 4,
@@ -319,13 +324,9 @@ def resume(
 )
 def scores(
     source: Annotated[Path, typer.Argument(help="A run directory, or an outcome table (Parquet or CSV).")],
-    task: Annotated[
-        str | None, typer.Option("--task", help="Task graph of an outcome table; default a shipped task of its name.")
-    ] = None,
+    task: TaskOption = None,
     contrast: ContrastOption = None,
-    min_denominator: Annotated[
-        float, typer.Option("--min-denominator", help="N and S with a smaller denominator are 0 (the paper's rule).")
-    ] = 0.10,
+    min_denominator: MinDenominatorOption = 0.10,
     as_json: JsonFlag = False,
 ) -> None:
     """Print NC, IC, RC, N, S and the intervals of PN, PS, PNS from a run or an outcome table."""
@@ -338,11 +339,55 @@ def scores(
     rows: list[Any] = []
     for graph in tasks_of(source, table, task):
         found = scores_of(table, graph, contrast, min_denominator)
-        rows += [*found[0], *found[1]]
+        rows += [*found[0], *found[1].scores]
         if not as_json:
             show_report(table, graph, *found)
     if as_json:
         print_json([score.to_dict() for score in Scores(rows)])
+
+
+@app.command(
+    short_help="Say what to fix first, and how sure that is.",
+    epilog=examples("dodiag diagnose runs/first", "dodiag diagnose table.csv --task my_task/task.yaml --contrast 1,n"),
+)
+def diagnose(
+    source: Annotated[Path, typer.Argument(help="A run directory, or an outcome table (Parquet or CSV).")],
+    task: TaskOption = None,
+    contrast: ContrastOption = None,
+    min_denominator: MinDenominatorOption = 0.10,
+    level: Annotated[float, typer.Option("--level", help="Two-sided confidence level.")] = 0.95,
+    negligible: Annotated[
+        float, typer.Option("--negligible", help="A score whose upper limit is below it is called little.")
+    ] = 0.05,
+    deterministic: Annotated[
+        bool, typer.Option("--deterministic", help="The model answers the same prompt the same way every time.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Print, per prerequisite and contrast, scores with limits, bounds, tests, and a verdict in plain words."""
+    from dodiag.bounds.diagnosis import diagnose as diagnosis_of
+    from dodiag.report.diagnosis_tables import diagnosis_report
+    from dodiag.runners.outcomes import read_outcomes
+
+    table = read_outcomes(source)
+    if source.is_dir():
+        warn_if_incomplete(source, table)
+    rows: list[Any] = []
+    for graph in tasks_of(source, table, task):
+        found = diagnosis_of(
+            table,
+            graph,
+            contrast,
+            level=level,
+            min_denominator=min_denominator,
+            negligible=negligible,
+            deterministic=deterministic,
+        )
+        rows += [finding.to_dict() for finding in found]
+        if not as_json:
+            show(diagnosis_report(found, graph, level))
+    if as_json:
+        print_json(rows)
 
 
 def warn_if_incomplete(run_dir: Path, table: Any) -> None:
@@ -373,17 +418,18 @@ def tasks_of(source: Path, table: Any, task: str | None) -> list[TaskGraph]:
 
 
 def scores_of(table: Any, task: TaskGraph, contrast: list[str] | None, min_denominator: float) -> tuple[Any, Any]:
-    """Return capabilities and contributions of a task."""
-    from dodiag.bounds.scores import capabilities, contributions
+    """Return capabilities and diagnosis of a task."""
+    from dodiag.bounds.diagnosis import diagnose
+    from dodiag.bounds.scores import capabilities
 
-    return capabilities(table, task), contributions(table, task, contrast, min_denominator=min_denominator)
+    return capabilities(table, task), diagnose(table, task, contrast, min_denominator=min_denominator)
 
 
-def show_report(table: Any, task: TaskGraph, capability: Any, contribution: Any) -> None:
+def show_report(table: Any, task: TaskGraph, capability: Any, diagnosis: Any) -> None:
     """Print the report of one task."""
     from dodiag.report.tables import report
 
-    show(report(table, task, capability, contribution))
+    show(report(table, task, capability, diagnosis))
 
 
 def finish(folder: Path, summary: RunSummary) -> None:
@@ -397,7 +443,7 @@ def finish(folder: Path, summary: RunSummary) -> None:
         found = scores_of(table, task, None, 0.10)
         show_report(table, task, *found)
         table.to_parquet(folder / "outcomes.parquet", index=False)
-        Scores((*found[0], *found[1])).to_frame().to_csv(folder / "scores.csv", index=False)
+        Scores((*found[0], *found[1].scores)).to_frame().to_csv(folder / "scores.csv", index=False)
     spent = f", {summary.money:.4f} spent" if summary.money else ""
     typer.echo(
         f"{summary.answered:,} calls answered in {summary.seconds:.1f} s, {summary.reused:,} from before,"

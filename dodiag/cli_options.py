@@ -15,6 +15,12 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for machines.
 ContrastOption = Annotated[
     list[str] | None, typer.Option("--contrast", help="A contrast of the target, such as 1,n; may be repeated.")
 ]
+TaskOption = Annotated[
+    str | None, typer.Option("--task", help="Task graph of an outcome table; default a shipped task of its name.")
+]
+MinDenominatorOption = Annotated[
+    float, typer.Option("--min-denominator", help="N and S with a smaller denominator are 0 (the paper's rule).")
+]
 StateOption = Annotated[
     list[str] | None,
     typer.Option("--state", help="A homogeneous state of every unit: 1, 0, n, t, q; may be repeated."),
@@ -32,6 +38,10 @@ InstanceOption = Annotated[
 ]
 LimitOption = Annotated[int | None, typer.Option("--limit", help="Ask the first instances only.")]
 DrawsOption = Annotated[int, typer.Option("--draws", help="Repetitions of every call.")]
+RerunsOption = Annotated[
+    int,
+    typer.Option("--reruns", help="Further runs of the target's shared baselines; 1 gives scores by instance."),
+]
 HistoryOption = Annotated[
     str, typer.Option("--history", help="What a chain step is given: full (the trajectory) or last (its parent).")
 ]
@@ -55,6 +65,7 @@ def planning(values: Mapping[str, Any]) -> PlanOptions:
         "instances": values["instance"],
         "limit": values["limit"],
         "draws": values["draws"],
+        "reruns": values["reruns"],
         "history": values["history"],
     }
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
+from dodiag.bounds.comparisons import Comparison, compared
 from dodiag.bounds.formulas import (
     PAPER_MIN_DENOMINATOR,
     Interval,
@@ -18,13 +21,19 @@ from dodiag.bounds.formulas import (
     ps_bounds,
     s_score,
 )
-from dodiag.bounds.limits import clustered_wilson
-from dodiag.bounds.table import Paired, Structure, UnitOutcomes, by_model, checked, paired, steps_of
+from dodiag.bounds.limits import Limits, clustered_wilson, difference_limits, end_limits, n_limits, s_limits
+from dodiag.bounds.pairs import PairedSums
+from dodiag.bounds.table import Paired, Structure, WorstCase, by_model, checked, steps_of
 from dodiag.problems import UsageError
 from dodiag.vocabulary import PAPER_CONTRASTS, Configuration, Contrast, Outcome, State, arms
 
 if TYPE_CHECKING:
     import pandas as pd
+
+STACK_CELLS = 1 << 22
+"""Instances times comparisons that limits are computed for at once; bounds the memory of large tables."""
+
+Bounded = Literal["PN", "PS", "PNS"]
 
 CAPABILITY = {State.NATURAL: "NC", State.CORRECT: "IC", State.INCORRECT: "RC"}
 
@@ -60,7 +69,14 @@ class Score:
     step : int or None
         Chain step; None over all steps.
     reason : str or None
-        Why a value or an interval is None.
+        Why a value, an interval or its limits are None.
+    limit_lower, limit_upper : float or None
+        Confidence limits (95 %, clustered by instance): of the score for N, S, NS; of the whole identified interval for
+        PN, PS, PNS. None where the score is suppressed or there is a single instance.
+    method : str or None
+        How the limits were made.
+    worst_lower, worst_upper : float or None
+        Least and most that the score, or the ends of the interval, can be whatever the missing outcomes were.
     """
 
     model: str
@@ -80,6 +96,11 @@ class Score:
     absent: int = 0
     step: int | None = None
     reason: str | None = None
+    limit_lower: float | None = None
+    limit_upper: float | None = None
+    method: str | None = None
+    worst_lower: float | None = None
+    worst_upper: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as JSON values."""
@@ -176,6 +197,7 @@ def contributions(
     *,
     context: Mapping[str, State | str] | None = None,
     min_denominator: float = PAPER_MIN_DENOMINATOR,
+    level: float = 0.95,
 ) -> Scores:
     """N and S of every prerequisite of the target (CADET Defs. 3.7, 3.8), with the interval of PN, PS, PNS.
 
@@ -194,6 +216,9 @@ def contributions(
         States of the other prerequisites instead of the main text's (Defs. A.1, A.2).
     min_denominator : float
         Scores with a smaller denominator are 0 and flagged; 0.10 is the paper's rule.
+    level : float
+        Two-sided confidence level of the limits, clustered by instance: of a score, and of the whole identified
+        interval of PN, PS, PNS.
 
     Returns
     -------
@@ -208,143 +233,178 @@ def contributions(
         If the table does not fit the task.
     """
     table = checked(outcomes, task)
-    asked = PAPER_CONTRASTS if contrasts is None else tuple(_contrast(c) for c in contrasts)
     states = {name: State(state) for name, state in (context or {}).items()}
-    rows: list[Score] = []
-    for model, of_model in by_model(table):
-        rows += _target_contributions(model, task, of_model, asked, states, contrasts is not None, min_denominator)
-        rows += _chain_contributions(model, task, of_model, asked)
-    return Scores(rows)
+    found = compared(table, task, contrasts_of(contrasts), states, keep_empty=contrasts is not None)
+    return Scores(itertools.chain.from_iterable(score_rows(found, task.name, min_denominator, level)))
 
 
-def _contrast(contrast: Contrast | str) -> Contrast:
-    return Contrast.parse(contrast) if isinstance(contrast, str) else contrast
+def score_rows(
+    found: Sequence[Comparison], task: str, min_denominator: float = PAPER_MIN_DENOMINATOR, level: float = 0.95
+) -> Iterator[Scores]:
+    """Yield the rows of each comparison: its score, then the probabilities that it bounds.
+
+    Limits are computed for many comparisons at a time. Parameters as in :func:`contributions`.
+    """
+    limits: dict[int, _Limits] = {}
+    for metric in ("N", "S", "NS"):
+        usable = [i for i, c in enumerate(found) if c.metric == metric and not no_evidence(c.paired)]
+        for chunk in _chunks(usable, found):
+            limits |= dict(zip(chunk, _limits_of(metric, [found[i] for i in chunk], level), strict=True))
+    for index, comparison in enumerate(found):
+        yield Scores(_contribution(comparison, task, limits.get(index), min_denominator))
 
 
-def _target_contributions(
-    model: str,
-    task: Structure,
-    rows: pd.DataFrame,
-    contrasts: Iterable[Contrast],
-    context: Mapping[str, State],
-    keep_empty: bool,
-    min_denominator: float,
-) -> Iterator[Score]:
-    prerequisites = task.prerequisites(task.target)
-    if task.chain_of(task.target) is not None:
+def _chunks(indices: Sequence[int], found: Sequence[Comparison]) -> Iterator[list[int]]:
+    """Split comparisons so that one stack of sums stays below `STACK_CELLS`."""
+    chunk: list[int] = []
+    widest = 0
+    for index in indices:
+        widest = max(widest, found[index].instances)
+        if chunk and widest * (len(chunk) + 1) > STACK_CELLS:
+            yield chunk
+            chunk, widest = [], found[index].instances
+        chunk.append(index)
+    if chunk:
+        yield chunk
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """Lower and upper confidence limit of a score, and of the ends of the probabilities that it bounds."""
+
+    score: tuple[float, float]
+    bounded: tuple[float, float]
+    joint: tuple[float, float]
+    method: str
+
+
+def _limits_of(metric: str, batch: Sequence[Comparison], level: float) -> Iterator[_Limits]:
+    widest = max(comparison.instances for comparison in batch)
+    pairs = PairedSums.stack([comparison.paired.sums(widest) for comparison in batch])
+    side = (1 + level) / 2
+    joint = end_limits("PNS", pairs, side)
+    if metric == "NS":
+        gap = difference_limits(pairs, side)
+        score = Limits(np.maximum(0.0, gap.lower), np.maximum(0.0, gap.upper), side, gap.method)
+        bounded = joint
+    else:
+        score = (n_limits if metric == "N" else s_limits)(pairs, side)
+        bounded = end_limits("PN" if metric == "N" else "PS", pairs, side)
+    for index in range(len(batch)):
+        ends = [(float(found.lower[index]), float(found.upper[index])) for found in (score, bounded, joint)]
+        yield _Limits(ends[0], ends[1], ends[2], str(score.method[index]))
+
+
+def _contribution(comparison: Comparison, task: str, limits: _Limits | None, min_denominator: float) -> Iterator[Score]:
+    pairs, metric = comparison.paired, comparison.metric
+    row = Score(
+        comparison.model,
+        task,
+        comparison.unit,
+        metric,
+        comparison.prerequisite,
+        comparison.contrast.text,
+        comparison.context,
+        n=pairs.n,
+        missing=pairs.missing,
+        absent=pairs.absent,
+        step=comparison.step,
+    )
+    if limits is None:
+        yield from (replace(row, metric=name, reason=no_evidence(pairs)) for name in (metric, *_BOUNDED[metric]))
         return
-    unit = UnitOutcomes(rows[rows["unit"] == task.target])
-    for prerequisite in prerequisites:
-        others = {name: state for name, state in context.items() if name != prerequisite}
-        for contrast in contrasts:
-            for metric in _METRICS:
-                pair = arms(metric, contrast, prerequisite, prerequisites, others)
-                arm, reference = unit.arm(pair.active.text), unit.arm(pair.reference.text)
-                if not keep_empty and (arm is None or reference is None):
-                    continue
-                matched = paired(arm, reference, prerequisite)
-                row = Score(
-                    model,
-                    task.name,
-                    task.target,
-                    metric,
-                    prerequisite,
-                    contrast.text,
-                    pair.active.without(prerequisite).text,
-                    n=matched.n,
-                    missing=matched.missing,
-                    absent=matched.absent,
-                )
-                yield from _contribution(row, matched, min_denominator)
-
-
-_METRICS: tuple[Literal["N", "S"], ...] = ("N", "S")
-
-
-def _contribution(row: Score, pairs: Paired, min_denominator: float) -> Iterator[Score]:
-    bounded = {"N": "PN", "S": "PS"}[row.metric]
-    metrics = (row.metric, bounded, "PNS")
-    if reason := _no_evidence(pairs):
-        yield from (replace(row, metric=metric, reason=reason) for metric in metrics)
-        return
+    assert pairs.worst is not None
     p, p_prime = float(pairs.active.mean()), float(pairs.reference.mean())
-    score = (n_score if row.metric == "N" else s_score)(p, p_prime, min_denominator)
-    denominator = float(score.denominator)
-    yield replace(row, value=float(score.value), denominator=denominator, suppressed=bool(score.suppressed))
-    interval = (pn_bounds if row.metric == "N" else ps_bounds)(p, p_prime)
-    yield _bounded(replace(row, metric=bounded, denominator=denominator), interval)
-    yield _bounded(replace(row, metric="PNS"), pns_bounds(p, p_prime))
+    value = _value(metric, p, p_prime, min_denominator)
+    worst = [
+        _value(metric, *rates, min_denominator).value
+        for rates in (
+            (pairs.worst.active[0], pairs.worst.reference[1]),
+            (pairs.worst.active[1], pairs.worst.reference[0]),
+        )
+    ]
+    row = replace(row, denominator=value.denominator)
+    scored = replace(
+        row,
+        value=value.value,
+        suppressed=value.suppressed,
+        worst_lower=min(worst),
+        worst_upper=max(worst),
+    )
+    if value.suppressed:
+        yield replace(scored, reason=f"0 by convention: the denominator is below {max(min_denominator, 0):g}")
+    else:
+        yield _with_limits(scored, limits.score, limits.method)
+    for name in _BOUNDED[metric]:
+        of_joint = name == "PNS"
+        bounded = _interval(replace(row, metric=name, denominator=None if of_joint else row.denominator), p, p_prime)
+        least = _ENDS[name](pairs.worst.active[0], pairs.worst.reference[1]).lower
+        most = _ENDS[name](*_HIGHEST[name](pairs.worst)).upper
+        bounded = replace(bounded, worst_lower=_number(least, 0.0), worst_upper=_number(most, 1.0))
+        yield _with_limits(bounded, limits.joint if of_joint else limits.bounded, limits.method)
+
+
+_BOUNDED: Mapping[str, tuple[Bounded, ...]] = {"N": ("PN", "PNS"), "S": ("PS", "PNS"), "NS": ("PNS",)}
+_ENDS: Mapping[Bounded, Callable[[float, float], Interval]] = {"PN": pn_bounds, "PS": ps_bounds, "PNS": pns_bounds}
+_HIGHEST: Mapping[Bounded, Callable[[WorstCase], tuple[float, float]]] = {
+    "PN": lambda worst: (worst.active[0], worst.reference[0]),
+    "PS": lambda worst: (worst.active[1], worst.reference[1]),
+    "PNS": lambda worst: (worst.active[1], worst.reference[0]),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    value: float
+    denominator: float | None
+    suppressed: bool
+
+
+def _value(metric: str, p: float, p_prime: float, min_denominator: float) -> _Value:
+    if metric == "NS":
+        return _Value(float(ns_score(p, p_prime)), None, False)
+    score = (n_score if metric == "N" else s_score)(p, p_prime, min_denominator)
+    return _Value(float(score.value), float(score.denominator), bool(score.suppressed))
+
+
+def _with_limits(row: Score, limits: tuple[float, float], method: str) -> Score:
+    if row.reason:
+        return row
+    if math.isnan(limits[0]):
+        return replace(row, reason="one instance says nothing about others")
+    return replace(row, limit_lower=limits[0], limit_upper=limits[1], method=method)
+
+
+def _interval(row: Score, p: float, p_prime: float) -> Score:
+    ends = _ENDS[cast("Bounded", row.metric)](p, p_prime)
+    if np.isnan(ends.lower):
+        event = "Y=1 under a" if row.metric == "PN" else "Y=0 under a'"
+        return replace(row, reason=f"undefined: {event} was never observed")
+    return replace(row, lower=float(ends.lower), upper=float(ends.upper))
+
+
+def _number(end: Any, otherwise: float) -> float:
+    """Return an end, or what it can be at worst where the event that it conditions on may never have happened."""
+    return otherwise if np.isnan(end) else float(end)
+
+
+def no_evidence(pairs: Paired) -> str:
+    """Return why pairs give no score, or an empty text where they do."""
+    if pairs.unscored:
+        return waiting(pairs.unscored)
+    return "" if pairs.n else "no question was scored under both configurations"
+
+
+def contrasts_of(contrasts: Iterable[Contrast | str] | None) -> tuple[Contrast, ...]:
+    """Return contrasts as values; the paper's four by default."""
+    if contrasts is None:
+        return PAPER_CONTRASTS
+    return tuple(Contrast.parse(contrast) if isinstance(contrast, str) else contrast for contrast in contrasts)
 
 
 def waiting(unscored: int) -> str:
     """Return the reason for giving no value while answers wait for a judge."""
     return f"{unscored} answers wait for a judge"
-
-
-def _no_evidence(pairs: Paired) -> str | None:
-    """Return why pairs give no score, or None where they do."""
-    if pairs.unscored:
-        return waiting(pairs.unscored)
-    return None if pairs.n else "no question was scored under both configurations"
-
-
-def _bounded(row: Score, interval: Interval) -> Score:
-    if np.isnan(interval.lower):
-        event = "Y=1 under a" if row.metric == "PN" else "Y=0 under a'"
-        return replace(row, reason=f"undefined: {event} was never observed")
-    return replace(row, lower=float(interval.lower), upper=float(interval.upper))
-
-
-def _chain_contributions(
-    model: str, task: Structure, rows: pd.DataFrame, contrasts: Iterable[Contrast]
-) -> Iterator[Score]:
-    for unit in task.units:
-        if task.chain_of(unit) is None:
-            continue
-        of_unit = rows[rows["unit"] == unit]
-        for step in steps_of(of_unit):
-            prerequisites = task.prerequisites(unit, step)
-            if len(prerequisites) != 1:
-                continue
-            found = UnitOutcomes(of_unit[of_unit["step"] == step])
-            for contrast in contrasts:
-                pair = arms("N", contrast, prerequisites[0], prerequisites)
-                yield from _chain_score(model, task, unit, step, contrast, prerequisites[0], found, pair)
-
-
-def _chain_score(
-    model: str,
-    task: Structure,
-    unit: str,
-    step: int,
-    contrast: Contrast,
-    prerequisite: str,
-    found: UnitOutcomes,
-    pair: Any,
-) -> Iterator[Score]:
-    arm, reference = found.arm(pair.active.text), found.arm(pair.reference.text)
-    if arm is None and reference is None:
-        return
-    matched = paired(arm, reference, prerequisite)
-    row = Score(
-        model,
-        task.name,
-        unit,
-        "NS",
-        prerequisite,
-        contrast.text,
-        "",
-        n=matched.n,
-        missing=matched.missing,
-        absent=matched.absent,
-        step=step,
-    )
-    if reason := _no_evidence(matched):
-        yield replace(row, reason=reason)
-        return
-    p, p_prime = float(matched.active.mean()), float(matched.reference.mean())
-    yield replace(row, value=float(ns_score(p, p_prime)))
-    yield _bounded(replace(row, metric="PNS"), pns_bounds(p, p_prime))
 
 
 def scores_from_probabilities(
@@ -378,7 +438,7 @@ def scores_from_probabilities(
     found: dict[tuple[str, str, str], float] = {}
     for prerequisite in prerequisites:
         for contrast in contrasts:
-            for metric in _METRICS:
+            for metric in ("N", "S"):
                 pair = arms(metric, contrast, prerequisite, prerequisites)
                 try:
                     p, p_prime = probabilities[pair.active], probabilities[pair.reference]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dodiag.bounds.pairs import PairedSums
 from dodiag.problems import UsageError
 from dodiag.vocabulary import OUTCOME_COLUMNS, Configuration, Outcome
 
@@ -83,60 +84,116 @@ def _canonical(task: Structure, unit: str, step: Any, text: str) -> str:
     return str(Configuration(tuple((name, states[name]) for name in prerequisites)))
 
 
-@dataclass(frozen=True)
-class Arm:
-    """All outcomes of one unit under one configuration.
+class UnitOutcomes:
+    """The outcomes of one model on one unit (and step) as counts over questions × configurations.
 
     Attributes
     ----------
-    frame : pandas.DataFrame
-        Indexed by (instance, question): ``mean`` of solved over draws, ``n`` scored draws, ``missing`` draws, how many
-        of those are ``unscored``, and ``absent``.
+    configurations : tuple of str
+        Canonical texts, in order of appearance; the columns.
+    instances : tuple of str
+        Names, in order.
+    instance : array of int, shape (questions,)
+        Index of each question's instance.
+    solved, scored, missing, unscored : array of int, shape (questions, configurations)
+        Draws that were solved; that have a score; that are missing data; and those of them that wait for a judge.
     """
 
-    frame: pd.DataFrame
-
-    @property
-    def usable(self) -> pd.DataFrame:
-        """The questions with at least one scored outcome."""
-        return self.frame[self.frame["n"] > 0]
-
-    @property
-    def missing(self) -> int:
-        """Number of outcomes that are missing data."""
-        return int(self.frame["missing"].sum())
-
-
-class UnitOutcomes:
-    """The outcomes of one model on one unit (and step), by configuration."""
-
     def __init__(self, rows: pd.DataFrame) -> None:
-        self._rows = rows
+        import pandas as pd
 
-    @cached_property
-    def _grouped(self) -> dict[str, Arm]:
-        rows = self._rows.assign(absent=self._rows.get("absent", ""))
-        rows["absent"] = rows["absent"].fillna("")
-        rows["unscored"] = rows["outcome"] == Outcome.UNSCORED
-        grouped = rows.groupby(["configuration", "instance", "question"], sort=False, observed=True)
-        frame = grouped.agg(
-            mean=("solved", "mean"),
-            n=("solved", "count"),
-            size=("solved", "size"),
-            unscored=("unscored", "sum"),
-            absent=("absent", "first"),
+        names, self.instance, question = _questions(rows)
+        self.instances = names
+        column, texts = pd.factorize(rows["configuration"])
+        self.configurations = tuple(map(str, texts))
+        self._column = {text: index for index, text in enumerate(self.configurations)}
+        cell = question * len(self.configurations) + column
+        solved = rows["solved"].to_numpy(dtype=np.float64, na_value=np.nan)
+        known = ~np.isnan(solved)
+        waits = (rows["outcome"] == Outcome.UNSCORED).to_numpy(dtype=bool)
+        self.solved = self._counted(cell[solved == 1])
+        self.scored = self._counted(cell[known])
+        self.missing = self._counted(cell[~known])
+        self.unscored = self._counted(cell[~known & waits])
+        self._absent = _absent(rows, question, len(self.instance))
+
+    def _counted(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        shape = len(self.instance), len(self.configurations)
+        return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+
+    def has(self, configuration: str) -> bool:
+        """Whether any call was made under a configuration."""
+        return configuration in self._column
+
+    def lacks(self, prerequisite: str) -> NDArray[np.bool_]:
+        """Which questions belong to instances that do not have a prerequisite, shape (questions,)."""
+        return self._absent.get(prerequisite, np.zeros(len(self.instance), dtype=bool))
+
+    def paired(self, active: str, reference: str, prerequisite: str) -> Paired:
+        """Return the questions observed under both configurations, without the instances that lack the prerequisite."""
+        if not (self.has(active) and self.has(reference)):
+            return _UNPAIRED
+        columns = [self._column[active], self._column[reference]]
+        scored, missing = self.scored[:, columns], self.missing[:, columns]
+        asked = (scored + missing > 0).any(axis=1)
+        lacks = self.lacks(prerequisite)
+        here = asked & ~lacks
+        both = here & (scored > 0).all(axis=1)
+        solved = self.solved[:, columns]
+        return Paired(
+            active_solved=solved[both, 0],
+            active_runs=scored[both, 0],
+            reference_solved=solved[both, 1],
+            reference_runs=scored[both, 1],
+            question=np.flatnonzero(both),
+            instance=self.instance[both],
+            missing=int(here.sum() - both.sum()),
+            absent=int((asked & lacks).sum()),
+            unscored=int(self.unscored[here][:, columns].sum()),
+            worst=_worst(solved[here], scored[here], missing[here]),
         )
-        frame["missing"] = frame["size"] - frame["n"]
-        return {str(name): Arm(part.droplevel(0)) for name, part in frame.groupby(level=0, sort=False, observed=True)}
 
-    @property
-    def configurations(self) -> tuple[str, ...]:
-        """The configurations that have an outcome, as canonical text."""
-        return tuple(self._grouped)
 
-    def arm(self, configuration: str) -> Arm | None:
-        """Return the outcomes under one configuration, or None where there are none."""
-        return self._grouped.get(configuration)
+def _questions(rows: pd.DataFrame) -> tuple[tuple[str, ...], NDArray[np.int64], NDArray[np.int64]]:
+    """Return instance names, the instance of each question, and the question of each row, in sorted order."""
+    import pandas as pd
+
+    instance, names = pd.factorize(rows["instance"], sort=True)
+    question, ids = pd.factorize(rows["question"], sort=True)
+    codes, place = np.unique(instance.astype(np.int64) * max(len(ids), 1) + question, return_inverse=True)
+    return tuple(map(str, names)), codes // max(len(ids), 1), place.reshape(-1)
+
+
+def _absent(rows: pd.DataFrame, question: NDArray[np.int64], count: int) -> dict[str, NDArray[np.bool_]]:
+    import pandas as pd
+
+    if "absent" not in rows.columns:
+        return {}
+    found: dict[str, NDArray[np.bool_]] = {}
+    codes, texts = pd.factorize(rows["absent"].fillna(""))
+    for code, text in enumerate(texts):
+        for name in filter(None, str(text).split(",")):
+            found.setdefault(name, np.zeros(count, dtype=bool))[question[codes == code]] = True
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class WorstCase:
+    """What the success rates can be, whatever the missing outcomes were: (least, most) under a and under a'."""
+
+    active: tuple[float, float]
+    reference: tuple[float, float]
+
+
+def _worst(solved: NDArray[np.int64], scored: NDArray[np.int64], missing: NDArray[np.int64]) -> WorstCase | None:
+    """Missing draws count as failed and as solved; a question without any draw in an arm can be anything there."""
+    if not len(solved):
+        return None
+    size = scored + missing
+    with np.errstate(invalid="ignore", divide="ignore"):
+        least = np.where(size > 0, solved / size, 0.0).mean(axis=0)
+        most = np.where(size > 0, (solved + missing) / size, 1.0).mean(axis=0)
+    return WorstCase((float(least[0]), float(most[0])), (float(least[1]), float(most[1])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +202,10 @@ class Paired:
 
     Attributes
     ----------
-    active, reference : array, shape (pairs,)
-        Mean of solved over the draws of each question.
+    active_solved, active_runs, reference_solved, reference_runs : array of int, shape (pairs,)
+        Draws that were solved and that were scored, by question.
+    question, instance : array of int, shape (pairs,)
+        Index of each question in its unit, and of its instance.
     missing : int
         Questions seen under one arm whose outcome is missing under one of them.
     absent : int
@@ -154,42 +213,49 @@ class Paired:
     unscored : int
         Answers under either arm that wait for a judge. While there are any, the scored ones are no fair sample: the
         answers that are easy to score are scored.
+    worst : WorstCase or None
+        The range of both success rates over all that the missing outcomes could be; None where nothing was asked.
     """
 
-    active: np.ndarray[Any, np.dtype[np.float64]]
-    reference: np.ndarray[Any, np.dtype[np.float64]]
+    active_solved: NDArray[np.int64]
+    active_runs: NDArray[np.int64]
+    reference_solved: NDArray[np.int64]
+    reference_runs: NDArray[np.int64]
+    question: NDArray[np.int64]
+    instance: NDArray[np.int64]
     missing: int
     absent: int
     unscored: int
+    worst: WorstCase | None
 
     @property
     def n(self) -> int:
         """Number of pairs."""
-        return int(self.active.size)
+        return int(self.instance.size)
+
+    @property
+    def active(self) -> NDArray[np.float64]:
+        """Mean of solved over the draws of each question, under a."""
+        return np.asarray(self.active_solved / self.active_runs)
+
+    @property
+    def reference(self) -> NDArray[np.float64]:
+        """Mean of solved over the draws of each question, under a'."""
+        return np.asarray(self.reference_solved / self.reference_runs)
+
+    def sums(self, instances: int) -> PairedSums:
+        """Return the pairs as sums over `instances` instances; those without a pair have size 0."""
+        return PairedSums.by_instance(self.active, self.reference, self.instance, instances)
+
+    @property
+    def single(self) -> bool:
+        """Whether every instance has one question with one draw under either arm, so that pairs are independent."""
+        once = bool((self.active_runs == 1).all() and (self.reference_runs == 1).all())
+        return once and np.unique(self.instance).size == self.n
 
 
-def paired(active: Arm | None, reference: Arm | None, prerequisite: str) -> Paired:
-    """Return the questions observed under both arms, without the instances that lack the prerequisite."""
-    empty = np.empty(0)
-    if active is None or reference is None:
-        return Paired(empty, empty, 0, 0, 0)
-    both = active.frame.merge(
-        reference.frame, how="outer", left_index=True, right_index=True, suffixes=("_a", "_r"), sort=True
-    )
-    lacks = (both["absent_a"].fillna("") + "," + both["absent_r"].fillna("")).map(_has(prerequisite)).astype(bool)
-    here = both[~lacks]
-    scored = here[(here["n_a"] > 0) & (here["n_r"] > 0)]
-    return Paired(
-        active=scored["mean_a"].to_numpy(dtype=np.float64),
-        reference=scored["mean_r"].to_numpy(dtype=np.float64),
-        missing=len(here) - len(scored),
-        absent=int(lacks.sum()),
-        unscored=int(here["unscored_a"].sum() + here["unscored_r"].sum()),
-    )
-
-
-def _has(prerequisite: str) -> Callable[[str], bool]:
-    return lambda names: prerequisite in names.split(",")
+_NONE = np.zeros(0, dtype=np.int64)
+_UNPAIRED = Paired(_NONE, _NONE, _NONE, _NONE, _NONE, _NONE, 0, 0, 0, None)
 
 
 def by_model(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:

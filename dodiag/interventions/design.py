@@ -32,6 +32,9 @@ class Design:
         Further contexts for the contrasts (CADET Defs. A.1, A.2): for each prerequisite, the states of the others.
     draws : int
         Repetitions of every call.
+    reruns : int
+        Further repetitions of the target's homogeneous configurations, the baselines that all its prerequisites share.
+        One rerun gives every prerequisite its rerun-corrected score, for few calls.
     history : {"full", "last"}
         What a chain step is given: the whole trajectory before it (CADET Appendix D.3), or only the Markov parent
         (Def. A.7).
@@ -39,7 +42,7 @@ class Design:
     Raises
     ------
     UsageError
-        If `draws` is not positive or nothing is asked.
+        If `draws` is not positive, `reruns` is negative, or nothing is asked.
     """
 
     contrasts: tuple[Contrast, ...] = PAPER_CONTRASTS
@@ -48,9 +51,12 @@ class Design:
     factorial: bool = False
     contexts: tuple[Configuration, ...] = ()
     draws: int = 1
+    reruns: int = 0
     history: History = "full"
 
     def __post_init__(self) -> None:
+        if self.reruns < 0:
+            raise UsageError(f"{self.reruns} reruns are asked for", "Ask for none or more.")
         if self.draws < 1:
             raise UsageError(f"{self.draws} draws are asked for", "Ask for at least one.")
         if not self.states and not self.contrasts:
@@ -59,6 +65,11 @@ class Design:
             raise UsageError(f"history '{self.history}' is unknown", "Use full or last.")
         object.__setattr__(self, "contrasts", tuple(dict.fromkeys(self.contrasts)))
         object.__setattr__(self, "states", tuple(sorted(set(self.states), key=list(State).index)))
+
+    def runs(self, configuration: Configuration, of_target: bool) -> int:
+        """Return how often a configuration is run."""
+        shared = of_target and len(set(configuration.states)) == 1
+        return self.draws + self.reruns * shared
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Design:
@@ -70,6 +81,7 @@ class Design:
             factorial=values["factorial"],
             contexts=tuple(Configuration.parse(text) for text in values["contexts"]),
             draws=values["draws"],
+            reruns=values.get("reruns", 0),
             history=values["history"],
         )
 
@@ -82,6 +94,7 @@ class Design:
             "factorial": self.factorial,
             "contexts": [str(context) for context in self.contexts],
             "draws": self.draws,
+            "reruns": self.reruns,
             "history": self.history,
         }
 
@@ -95,6 +108,7 @@ def make_design(
     factorial: bool = False,
     contexts: Iterable[Configuration | str] = (),
     draws: int = 1,
+    reruns: int = 0,
     history: History = "full",
 ) -> Design:
     """Return a design from what a user names.
@@ -119,6 +133,7 @@ def make_design(
         factorial=factorial,
         contexts=tuple(Configuration.parse(c) if isinstance(c, str) else c for c in contexts),
         draws=draws,
+        reruns=reruns,
         history=history,
     )
 

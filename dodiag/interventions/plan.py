@@ -118,9 +118,17 @@ class Plan:
         for instance in self.selected():
             for question, configurations, absent in self._asked(instance):
                 for configuration in configurations:
-                    for draw in range(self.design.draws):
+                    for draw in range(self.runs(question.unit, configuration)):
                         yield Call(position, instance, question, configuration, draw, absent)
                         position += 1
+
+    def runs(self, unit: str, configuration: Configuration) -> int:
+        """Return how often each question of a unit is asked under a configuration."""
+        return self.design.runs(configuration, unit == self.task.target)
+
+    def run_count(self, unit: str, configurations: Sequence[Configuration]) -> int:
+        """Return how many calls one question of a unit makes."""
+        return _run_count(self.design, unit == self.task.target, tuple(configurations))
 
     def _asked(self, instance: Instance) -> Iterator[tuple[Question, Sequence[Configuration], tuple[str, ...]]]:
         for unit in self.asked_units:
@@ -139,7 +147,7 @@ class Plan:
         counts = dict.fromkeys(self.asked_units, 0)
         for instance in self.selected():
             for question, configurations, _ in self._asked(instance):
-                counts[question.unit] += len(configurations) * self.design.draws
+                counts[question.unit] += self.run_count(question.unit, configurations)
         return counts
 
     @property
@@ -160,6 +168,11 @@ class Plan:
             "limit": self.limit,
         }
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+@lru_cache(maxsize=4096)
+def _run_count(design: Design, of_target: bool, configurations: tuple[Configuration, ...]) -> int:
+    return sum(design.runs(configuration, of_target) for configuration in configurations)
 
 
 @lru_cache(maxsize=4096)
@@ -196,6 +209,7 @@ class PlanOptions(TypedDict, total=False):
     instances: Iterable[str] | None
     limit: int | None
     draws: int
+    reruns: int
     history: History
 
 
@@ -212,6 +226,7 @@ def make_plan(
     instances: Iterable[str] | None = None,
     limit: int | None = None,
     draws: int = 1,
+    reruns: int = 0,
     history: History = "full",
 ) -> Plan:
     """Plan the calls of a task pack, or count those of a task graph.
@@ -237,6 +252,9 @@ def make_plan(
         Ask the first instances only.
     draws : int
         Repetitions of every call.
+    reruns : int
+        Further repetitions of the target's homogeneous configurations, for the rerun-corrected scores of
+        :func:`dodiag.diagnose`.
     history : {"full", "last"}
         What a chain step is given.
 
@@ -263,6 +281,7 @@ def make_plan(
         factorial=factorial,
         contexts=contexts,
         draws=draws,
+        reruns=reruns,
         history=history,
     )
     chosen_units = None if units is None else tuple(dict.fromkeys(units))

@@ -113,7 +113,7 @@ def _price_of_graph(plan: Plan, given: Assumptions) -> Price:
     calls = {}
     for unit in plan.asked_units:
         asked = round(int(questions.get(unit, known)) * instances / known)
-        calls[unit] = asked * len(plan.configurations(unit)) * plan.design.draws
+        calls[unit] = asked * plan.run_count(unit, plan.configurations(unit))
     return _price(instances, calls, None, given, assumed=True)
 
 
@@ -140,7 +140,6 @@ def _price(
 
 def _measured(plan: Plan, instance: Instance) -> Iterator[tuple[Question, int, float]]:
     """Yield each asked question with its number of calls and the characters of all its prompts."""
-    draws = plan.design.draws
     lengths: dict[str, int] = {}
     for unit in plan.asked_units:
         for question in instance.by_unit.get(unit, ()):
@@ -155,7 +154,8 @@ def _measured(plan: Plan, instance: Instance) -> Iterator[tuple[Question, int, f
                     if injected.id not in lengths:
                         lengths[injected.id] = len(entry(plan.task, instance, injected, State.CORRECT)) + 2
                     characters += lengths[injected.id] * times
-            yield question, len(configurations) * draws, characters * draws
+            runs = plan.run_count(unit, configurations)
+            yield question, runs, characters * runs / len(configurations)
 
 
 @lru_cache(maxsize=1024)

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from dodiag.bounds.diagnosis import Diagnosis
 from dodiag.bounds.scores import Score, Scores
 from dodiag.interventions.price import duration
 from dodiag.scm.graph import TaskGraph
@@ -33,8 +34,9 @@ MEANING = {
 }
 
 
-def report(outcomes: pd.DataFrame, task: TaskGraph, capabilities: Scores, contributions: Scores) -> RenderableType:
+def report(outcomes: pd.DataFrame, task: TaskGraph, capabilities: Scores, diagnosis: Diagnosis) -> RenderableType:
     """Return the whole terminal report of one task, model by model."""
+    contributions = diagnosis.scores
     parts: list[RenderableType] = []
     for model in dict.fromkeys(outcomes.loc[outcomes["task"] == task.name, "model"]):
         rows = outcomes[(outcomes["model"] == model) & (outcomes["task"] == task.name)]
@@ -44,7 +46,7 @@ def report(outcomes: pd.DataFrame, task: TaskGraph, capabilities: Scores, contri
         parts.append(capability_table(capabilities.where(model=model), task))
         if of_model.where(metric="N"):
             parts.append(contribution_table(of_model, task))
-            parts += [Text(line) for line in reading_help(of_model, task)]
+            parts += [Text(line) for line in reading_help(diagnosis.where(model=model))]
         if of_model.where(metric="NS"):
             parts.append(chain_table(of_model, task))
         parts.append(Text(""))
@@ -90,9 +92,9 @@ def contribution_table(scores: Scores, task: TaskGraph) -> Table:
     table = new_table(f"Why: what the success of {task.target} hangs on")
     table.add_column("contrast")
     table.add_column("prerequisite")
-    table.add_column("N", justify="right", no_wrap=True)
+    table.add_column("N", justify="right")
     table.add_column("PN within", justify="right", no_wrap=True)
-    table.add_column("S", justify="right", no_wrap=True)
+    table.add_column("S", justify="right")
     table.add_column("PS within", justify="right", no_wrap=True)
     table.add_column("n", justify="right", no_wrap=True)
     contrasts = tuple(dict.fromkeys(score.contrast for score in scores if score.metric in ("N", "S")))
@@ -108,9 +110,9 @@ def contribution_table(scores: Scores, task: TaskGraph) -> Table:
             table.add_row(
                 Contrast.parse(contrast).symbol if index == 0 else "",
                 f"[bold]{prerequisite}[/bold] {escape(task.units[prerequisite].title)}",
-                with_flag(n),
+                score_cell(n),
                 interval(found.get("PN")),
-                with_flag(s),
+                score_cell(s),
                 interval(found.get("PS")),
                 numbers,
             )
@@ -120,7 +122,7 @@ def contribution_table(scores: Scores, task: TaskGraph) -> Table:
 
 def chain_table(scores: Scores, task: TaskGraph) -> Table:
     """Return NS by step of every chain unit."""
-    table = new_table("Along the chain: NS by step, and PNS within")
+    table = new_table("Along the chain: NS by step with 95 % limits, and PNS within")
     contrasts = tuple(dict.fromkeys(score.contrast for score in scores.where(metric="NS")))
     table.add_column("unit")
     table.add_column("step", justify="right")
@@ -133,31 +135,31 @@ def chain_table(scores: Scores, task: TaskGraph) -> Table:
         for step in dict.fromkeys(score.step for score in of_unit):
             found = {score.contrast: score for score in of_unit.where(step=step)}
             within = {score.contrast: score for score in scores.where(unit=unit, metric="PNS", step=step)}
-            cells = [f"{with_flag(found.get(c))} {interval(within.get(c))}" for c in contrasts]
+            cells = [f"{score_cell(found.get(c))} {interval(within.get(c))}" for c in contrasts]
             table.add_row(unit, str(step), *cells, str(max(score.n for score in found.values())))
     return table
 
 
-def reading_help(scores: Scores, task: TaskGraph) -> Iterator[str]:
-    """Yield the sentences under the contribution table that say how to read it."""
-    repairs = [score for score in scores.where(metric="S", contrast="1,n") if score.value is not None]
+def reading_help(diagnosis: Diagnosis) -> Iterator[str]:
+    """Yield the sentences under the contribution table: what to fix first, and how to read it."""
+    repairs = diagnosis.where(metric="S", contrast="1,n")
     if repairs:
-        highest = max(score.value or 0.0 for score in repairs)
-        if highest:
-            best = [score for score in repairs if score.value == highest]
-            names = " or ".join(f"{s.prerequisite} ({task.units[str(s.prerequisite)].title})" for s in best)
-            yield (
-                f"Highest S(1, ∅): at the observed rates, supplying {names} alone repairs at least {highest:.0%} of the"
-                f" failures of {task.target} (n = {best[0].n})."
-            )
-        else:
-            yield f"No single prerequisite, supplied alone, raises the success of {task.target} in these questions."
-    if any(score.suppressed for score in scores):
+        yield repairs.headline(repairs[0].model)
+    if any(score.suppressed for score in diagnosis.scores):
         yield "* set to 0 because its denominator is below the least allowed one (0.10 in the paper)."
     yield (
-        "N and S are lower bounds of the probabilities of necessity and sufficiency; 'within' gives both ends at the"
-        " observed rates. Limits of NC, IC, RC are 95 %, with the instance as the unit of sampling."
+        "N and S are lower bounds of the probabilities of necessity and sufficiency, with 95 % limits (the instance is"
+        " the unit of sampling); 'within' gives both ends of those probabilities at the observed rates."
     )
+
+
+def score_cell(score: Score | None) -> str:
+    """Return a score and its limits, ``0.47 [0.03, 0.80]``; it may break before the bracket."""
+    if score is None or score.value is None:
+        return with_flag(score)
+    if score.limit_lower is None or score.limit_upper is None:
+        return with_flag(score)
+    return escape(f"{score.value:.2f} [{score.limit_lower:.2f},\u00a0{score.limit_upper:.2f}]")
 
 
 def with_limits(score: Score | None) -> str:

@@ -106,8 +106,7 @@ async def execute(plan: Plan, adapter: Adapter, ledger: Ledger, options: RunOpti
 
 def most_calls_per_question(plan: Plan) -> int:
     """Return the largest number of calls that one question of a plan has."""
-    counts = [len(plan.configurations(unit)) for unit in plan.asked_units]
-    return max(counts) * plan.design.draws
+    return max(plan.run_count(unit, plan.configurations(unit)) for unit in plan.asked_units)
 
 
 class _Recent:

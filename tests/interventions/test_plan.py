@@ -3,10 +3,12 @@
 import itertools
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 from packs import SUMS, maze_pack, sums_instance, sums_pack, write_pack
 
+from dodiag.interventions.design import Design
 from dodiag.interventions.plan import make_plan
 from dodiag.interventions.price import Assumptions, price
 from dodiag.interventions.prompts import Assembler
@@ -198,3 +200,22 @@ def test_memory_of_planning_does_not_grow_with_the_pack(tmp_path):
     command = [sys.executable, "-c", PEAK, str(small.folder), str(large.folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert int(done.stdout) < (large.folder / "instances.jsonl").stat().st_size / 4
+
+
+@pytest.mark.parametrize("draws", [1, 2])
+def test_reruns_repeat_the_targets_shared_baselines_alone(tmp_path, draws):
+    pack = sums_pack(tmp_path, 3)
+    plain, more = make_plan(pack, draws=draws), make_plan(pack, draws=draws, reruns=2)
+    runs = Counter((c.question.unit, c.configuration, c.instance.id) for c in more.calls())
+    for (unit, configuration, _), count in runs.items():
+        shared = unit == pack.task.target and len(set(configuration.states)) == 1
+        assert count == draws + 2 * shared
+    assert more.call_count == plain.call_count + 3 * 3 * 2 == sum(1 for _ in more.calls())
+    assert price(more).calls == more.call_count
+    assert more.digest != plain.digest
+    assert Design.from_dict(more.design.to_dict()) == more.design
+
+
+def test_negative_reruns_are_refused(tmp_path):
+    with pytest.raises(UsageError, match="-1 reruns"):
+        make_plan(sums_pack(tmp_path, 2), reruns=-1)
