@@ -180,6 +180,10 @@ PAPER_CONTRASTS = tuple(Contrast.parse(text) for text in ("1,0", "1,n", "n,0", "
 """The four contrasts of CADET Section 3.4, in the paper's order."""
 
 
+METRICS: tuple[Literal["N", "S"], ...] = ("N", "S")
+"""The contribution scores of CADET Defs. 3.7 and 3.8."""
+
+
 @dataclass(frozen=True, slots=True)
 class Arms:
     """The two configurations that one score compares: X_i in a, and X_i in a', the rest alike."""

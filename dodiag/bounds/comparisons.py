@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Literal
 
 from dodiag.bounds.pairs import PairedSums
 from dodiag.bounds.table import Paired, Structure, UnitOutcomes, by_model, steps_of
-from dodiag.vocabulary import Contrast, State, arms
+from dodiag.vocabulary import METRICS, Contrast, State, arms
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Metric = Literal["N", "S", "NS"]
-
-_METRICS: tuple[Literal["N", "S"], ...] = ("N", "S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +93,7 @@ def _of_target(
     unit = UnitOutcomes(rows[rows["unit"] == task.target])
     for prerequisite in prerequisites:
         others = {name: state for name, state in context.items() if name != prerequisite}
-        for contrast, metric in itertools.product(contrasts, _METRICS):
+        for contrast, metric in itertools.product(contrasts, METRICS):
             pair = arms(metric, contrast, prerequisite, prerequisites, others)
             active, reference = pair.active.text, pair.reference.text
             if not keep_empty and not (unit.has(active) and unit.has(reference)):

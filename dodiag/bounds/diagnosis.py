@@ -16,7 +16,7 @@ from dodiag.bounds.formulas import PAPER_MIN_DENOMINATOR
 from dodiag.bounds.limits import difference_limits, n_limits, s_limits
 from dodiag.bounds.multiplicity import bonferroni_level, holm
 from dodiag.bounds.pairs import PairedSums
-from dodiag.bounds.scores import Score, Scores, contrasts_of, no_evidence, score_rows
+from dodiag.bounds.scores import ONE_INSTANCE, Score, Scores, contrasts_of, no_evidence, score_rows
 from dodiag.bounds.superiority import PairedTest, superiority
 from dodiag.bounds.table import Paired, Structure, checked
 from dodiag.bounds.within_instance import (
@@ -320,7 +320,7 @@ def _judge(
             )
         else:
             verdict = Verdict.NO_EVIDENCE
-            reason = no_evidence(comparison.paired) or "one instance says nothing about others"
+            reason = no_evidence(comparison.paired) or ONE_INSTANCE
         yield Finding(
             model=comparison.model,
             task=scores[0].task,

@@ -25,13 +25,16 @@ from dodiag.bounds.limits import Limits, clustered_wilson, difference_limits, en
 from dodiag.bounds.pairs import PairedSums
 from dodiag.bounds.table import Paired, Structure, WorstCase, by_model, checked, steps_of
 from dodiag.problems import UsageError
-from dodiag.vocabulary import PAPER_CONTRASTS, Configuration, Contrast, Outcome, State, arms
+from dodiag.vocabulary import METRICS, PAPER_CONTRASTS, Configuration, Contrast, Outcome, State, arms
 
 if TYPE_CHECKING:
     import pandas as pd
 
 STACK_CELLS = 1 << 22
 """Instances times comparisons that limits are computed for at once; bounds the memory of large tables."""
+
+ONE_INSTANCE = "one instance says nothing about others"
+"""The reason for giving no limits of what a single instance shows."""
 
 Bounded = Literal["PN", "PS", "PNS"]
 
@@ -160,7 +163,7 @@ def capabilities(outcomes: pd.DataFrame, task: Structure, *, level: float = 0.95
 def _unit_capabilities(
     model: str, task: Structure, unit: str, step: int | None, rows: pd.DataFrame, level: float
 ) -> Iterator[Score]:
-    states = {text: _homogeneous_state(text) for text in rows["configuration"].unique()}
+    states = {text: homogeneous_state(text) for text in rows["configuration"].unique()}
     for state in State:
         names = [text for text, found in states.items() if found is state]
         if not names:
@@ -170,7 +173,8 @@ def _unit_capabilities(
         yield _capability(Score(model, task.name, unit, metric, step=step), part, level)
 
 
-def _homogeneous_state(text: str) -> State | None:
+def homogeneous_state(text: str) -> State | None:
+    """Return the state that all prerequisites of a configuration are in, or None where they differ."""
     states = set(Configuration.parse(text).states)
     if len(states) > 1:
         return None
@@ -371,7 +375,7 @@ def _with_limits(row: Score, limits: tuple[float, float], method: str) -> Score:
     if row.reason:
         return row
     if math.isnan(limits[0]):
-        return replace(row, reason="one instance says nothing about others")
+        return replace(row, reason=ONE_INSTANCE)
     return replace(row, limit_lower=limits[0], limit_upper=limits[1], method=method)
 
 
@@ -438,7 +442,7 @@ def scores_from_probabilities(
     found: dict[tuple[str, str, str], float] = {}
     for prerequisite in prerequisites:
         for contrast in contrasts:
-            for metric in ("N", "S"):
+            for metric in METRICS:
                 pair = arms(metric, contrast, prerequisite, prerequisites)
                 try:
                     p, p_prime = probabilities[pair.active], probabilities[pair.reference]

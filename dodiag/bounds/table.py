@@ -129,6 +129,20 @@ class UnitOutcomes:
         """Which questions belong to instances that do not have a prerequisite, shape (questions,)."""
         return self._absent.get(prerequisite, np.zeros(len(self.instance), dtype=bool))
 
+    def shared(self, configurations: Sequence[str], prerequisite: str = "") -> Shared:
+        """Return the questions scored under all of these configurations, which have to be there.
+
+        Without the instances that lack the prerequisite, where one is named.
+        """
+        columns = [self._column[text] for text in configurations]
+        here = ~self.lacks(prerequisite)
+        both = here & (self.scored[:, columns] > 0).all(axis=1)
+        return Shared(
+            means=(self.solved[both][:, columns] / self.scored[both][:, columns]).T,
+            instance=np.unique(self.instance[both], return_inverse=True)[1].reshape(-1),
+            unscored=int(self.unscored[here][:, columns].sum()),
+        )
+
     def paired(self, active: str, reference: str, prerequisite: str) -> Paired:
         """Return the questions observed under both configurations, without the instances that lack the prerequisite."""
         if not (self.has(active) and self.has(reference)):
@@ -152,6 +166,38 @@ class UnitOutcomes:
             unscored=int(self.unscored[here][:, columns].sum()),
             worst=_worst(solved[here], scored[here], missing[here]),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The questions that were scored under all of several configurations.
+
+    Attributes
+    ----------
+    means : array, shape (configurations, questions)
+        Mean of solved over draws.
+    instance : array of int, shape (questions,)
+        Index of each question's instance, numbered from 0 without gaps.
+    unscored : int
+        Answers under any of the configurations that wait for a judge.
+    """
+
+    means: NDArray[np.float64]
+    instance: NDArray[np.int64]
+    unscored: int
+
+    @property
+    def n(self) -> int:
+        """Number of questions."""
+        return int(self.instance.size)
+
+    def sums(self) -> NDArray[np.float64]:
+        """Sum of means per instance, shape (configurations, instances)."""
+        return np.stack([np.bincount(self.instance, row) for row in self.means])
+
+    def sizes(self) -> NDArray[np.int64]:
+        """Questions per instance, shape (instances,)."""
+        return np.bincount(self.instance)
 
 
 def _questions(rows: pd.DataFrame) -> tuple[tuple[str, ...], NDArray[np.int64], NDArray[np.int64]]:

@@ -8,10 +8,9 @@ from itertools import product
 from typing import Any, Literal
 
 from dodiag.problems import UsageError
-from dodiag.vocabulary import HOMOGENEOUS, PAPER_CONTRASTS, Configuration, Contrast, State, arms
+from dodiag.vocabulary import HOMOGENEOUS, METRICS, PAPER_CONTRASTS, Configuration, Contrast, State, arms
 
 History = Literal["full", "last"]
-METRICS: tuple[Literal["N", "S"], ...] = ("N", "S")
 
 
 @dataclass(frozen=True, slots=True)
