@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dodiag import cli_prove
 from dodiag.cli_options import (
     ConcurrencyOption,
     ContextOption,
@@ -60,12 +61,13 @@ app = typer.Typer(
     First steps:
       dodiag run dice_sum --model sim:default --out runs/first   run the shipped sample on a simulator
       dodiag scores runs/first                                   read its scores again
+      dodiag diagnose runs/first                                 see what to fix first, and how sure that is
       dodiag plan dice_sum                                       see what a full run would ask and cost
       dodiag check my_task/                                      check a task of your own
 
     \b
-    Exit codes: 0 done; 2 something in the input is wrong; 3 the run is incomplete (calls failed, or it
-    stopped early; resume continues it); 130 interrupted.
+    Exit codes: 0 done; 1 a verdict of prove is not the one that must come out; 2 something in the input is
+    wrong; 3 the run is incomplete (calls failed, or it stopped early; resume continues it); 130 interrupted.
     """,
 )
 
@@ -388,6 +390,9 @@ def diagnose(
             show(diagnosis_report(found, graph, level))
     if as_json:
         print_json(rows)
+
+
+app.command(name="prove", short_help=cli_prove.SHORT_HELP, epilog=examples(*cli_prove.EXAMPLES))(cli_prove.prove)
 
 
 def warn_if_incomplete(run_dir: Path, table: Any) -> None:

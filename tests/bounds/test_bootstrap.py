@@ -27,7 +27,7 @@ def pairs(rng, n, p, p_prime, harm, data_sets):
 @pytest.mark.parametrize("metric", ["N", "S"])
 @pytest.mark.parametrize(("n", "replicates"), [(120, 20_000), (12, 200_000)])
 def test_limits_agree_with_scipy(method, metric, n, replicates):
-    """On many instances, and on few and skewed ones, where BCa differs from the percentile by a third of a deviation."""
+    """On many instances, and on few and skewed ones, where the methods differ from each other."""
     rng = np.random.default_rng(0)
     sizes = np.maximum(1, rng.geometric(0.05, n)) if n == 12 else rng.integers(1, 5, n)
     active, reference = rng.binomial(sizes, 0.7), rng.binomial(sizes, 0.4)

@@ -136,13 +136,15 @@ def test_leaving_one_out_is_what_it_says():
         total += single[i, best].mean() - baseline[i]
     found = repair_gain(single, baseline, full)
     assert found.cross_fitted.value == pytest.approx(total / (full - baseline).sum())
-    first = lambda part: int(0 not in part.instances)  # noqa: E731
-    sizes = np.arange(40) + 3
-    assert repair_gain(single, baseline, full, first, sizes=sizes).cross_fitted.weights[1] == pytest.approx(
-        3 / sizes.sum()
-    )
     assert found.spread is None
     assert found.plug_in.flags == (SAME_DATA,)
+
+
+def test_picks_are_counted_by_the_questions_that_they_are_scored_on():
+    single, baseline, full = outcomes(np.random.default_rng(17), [0.45, 0.4], n=40)
+    sizes = np.arange(40) + 3
+    found = repair_gain(single, baseline, full, lambda part: int(0 not in part.instances), sizes=sizes)
+    assert found.cross_fitted.weights[1] == pytest.approx(3 / sizes.sum())
 
 
 def test_a_rule_never_sees_the_instances_that_it_is_scored_on():
