@@ -35,6 +35,8 @@ _HOMES = {
     "contributions": "dodiag.bounds.scores",
     "diagnose": "dodiag.bounds.diagnosis",
     "Diagnosis": "dodiag.bounds.diagnosis",
+    "model_differences": "dodiag.bounds.model_differences",
+    "repair_gains": "dodiag.bounds.instance_means",
     "generate": "dodiag.api",
     "open_pack": "dodiag.api",
 }
@@ -44,6 +46,8 @@ __all__ = ["__version__", *sorted(_HOMES)]
 if TYPE_CHECKING:
     from dodiag.api import generate, open_pack, resume, run
     from dodiag.bounds.diagnosis import Diagnosis, diagnose
+    from dodiag.bounds.instance_means import repair_gains
+    from dodiag.bounds.model_differences import model_differences
     from dodiag.bounds.scores import capabilities, contributions
     from dodiag.interventions.plan import Plan, make_plan
     from dodiag.interventions.price import price

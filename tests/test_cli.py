@@ -31,11 +31,26 @@ def dodiag_command(*arguments, cwd=None, env=None):
 def test_help_shows_the_first_steps_and_the_exit_codes():
     done = dodiag_command("--help")
     assert done.returncode == 0
-    for word in ("check", "plan", "draw", "generate", "run", "resume", "scores", "Exit codes", "130"):
+    for word in (
+        "check",
+        "plan",
+        "draw",
+        "generate",
+        "run",
+        "resume",
+        "scores",
+        "diagnose",
+        "prove",
+        "Exit codes",
+        "130",
+    ):
         assert word in done.stdout
 
 
-@pytest.mark.parametrize("command", ["check", "plan", "draw", "generate", "run", "resume", "scores"])
+COMMANDS = ["check", "plan", "draw", "generate", "run", "resume", "scores", "diagnose", "prove"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_an_example_in_its_help(command):
     done = dodiag_command(command, "--help")
     assert done.returncode == 0
@@ -145,13 +160,39 @@ def test_run_scores_and_resume_end_to_end(tmp_path):
         assert json.loads(from_table.stdout) == rows
 
 
+def test_diagnose_says_what_to_fix_first(tmp_path):
+    pack = sums_pack(tmp_path / "p", 40)
+    out = tmp_path / "r"
+    planned = dodiag_command("run", pack.folder, "--model", "sim:credulous", "--out", out, "--reruns", "1", "--quiet")
+    assert planned.returncode == 0, planned.stderr
+    done = dodiag_command("diagnose", out)
+    assert done.returncode == 0, done.stderr
+    assert "What is repaired" in done.stdout
+    assert "What is lost" in done.stdout
+    assert "by" in done.stdout
+    assert "instance ≥" in done.stdout
+    rows = json.loads(dodiag_command("diagnose", out, "--contrast", "1,n", "--json").stdout)
+    assert {(row["prerequisite"], row["metric"]) for row in rows} == {(u, m) for u in ("X1", "X2") for m in "NS"}
+    assert all(row["words"] and row["instance_method"] == "rerun-corrected" for row in rows)
+    sentence = dodiag.diagnose(dodiag.outcomes(out), pack.task).headline("sim:credulous")
+    assert sentence in " ".join(done.stdout.split())
+    once = dodiag_command("diagnose", out, "--deterministic", "--json")
+    assert {row["instance_method"] for row in json.loads(once.stdout)} == {"deterministic decoding"}
+
+
 def test_chains_are_reported_by_step(tmp_path):
     pack = maze_pack(tmp_path / "m", 4, 3)
     done = dodiag_command("run", pack.folder, "--model", "sim:default", "--out", tmp_path / "r")
     assert done.returncode == 0, done.stderr
     assert "NS by step" in done.stdout
-    (first,) = [line for line in done.stdout.splitlines() if re.match(r" Y +1 ", line)]
-    assert len(re.findall(r"[01]\.\d\d \[[01]\.\d\d, [01]\.\d\d\]", first)) == 4, "NS stands beside its interval"
+    lines = done.stdout.splitlines()
+    (place,) = [index for index, line in enumerate(lines) if re.match(r" Y +1 ", line)]
+    assert len(re.findall(r"[01]\.\d\d \[[01]\.\d\d,\xa0[01]\.\d\d\]", lines[place])) == 4, "NS with its limits"
+    assert len(re.findall(r"\[[01]\.\d\d, [01]\.\d\d\]", lines[place + 1])) == 4, "below it the interval of PNS"
+    assert "…" not in "".join(lines[place - 3 :]), "nothing is cut off"
+    diagnosed = dodiag_command("diagnose", tmp_path / "r")
+    assert "Along the chain" in diagnosed.stdout, diagnosed.stderr
+    assert re.search(r"Y step 1 .* not enough data", diagnosed.stdout)
 
 
 def test_an_incomplete_run_ends_with_code_3_and_says_how_to_go_on(tmp_path):
@@ -192,6 +233,10 @@ MISTAKES = [
     (["scores", "nowhere"], "does not exist"),
     (["scores", "PACK"], "not a run directory"),
     (["scores", "PACK/task.yaml"], "is not a table"),
+    (["diagnose", "nowhere"], "does not exist"),
+    (["diagnose", "PACK"], "not a run directory"),
+    (["run", "PACK", "--reruns", "-1"], "-1 reruns are asked for"),
+    (["prove", "A.99"], "A.99"),
     (["plan", "nowhere"], "neither a file nor a shipped task"),
     (["draw", "maze", "--format", "svg"], "Use one of yaml, json, dot"),
     (["draw", "map_navigation", "--steps", "0"], "cannot unfold 0"),

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dodiag.bounds.errors import NoData, NotCounts, TooFewInstances, UnequalPairing
-from dodiag.bounds.formulas import ROUNDING
+from dodiag.bounds.formulas import ROUNDING, confidence_level
 from dodiag.bounds.identified import Floats
-from dodiag.bounds.multiplicity import confidence_level
 from dodiag.problems import UsageError
 
 Metric = Literal["N", "S"]

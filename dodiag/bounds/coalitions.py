@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from numbers import Rational
@@ -19,16 +19,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dodiag.bounds.causation import Quantity, experimental_bounds
 from dodiag.bounds.errors import NoData, NotAProbability, NotCounts, TooFewInstances, UnequalPairing
 from dodiag.bounds.formulas import (
     PAPER_MIN_DENOMINATOR,
-    Interval,
     ScoreArray,
     n_score,
-    pn_bounds,
-    pns_bounds,
     probability,
-    ps_bounds,
     s_score,
 )
 from dodiag.bounds.identified import Floats, Identified
@@ -595,29 +592,17 @@ def treatment_scores(
     NotAProbability
         If an entry is NaN or outside [0, 1].
     """
-    high, low = np.broadcast_arrays(probability(p, "p"), probability(p_prime, "p'"))
-    inputs = {"p": np.array(high), "p'": np.array(low)}
-    least, most = "max(0, p - p')", "min(p, 1 - p')"
 
-    def identified(name: str, ends: Interval, divisor: str = "", reason: str = "") -> Identified:
-        undefined = np.asarray(np.isnan(ends.lower))
-        formulas = (f"{least}{divisor}", f"{most}{divisor}")
-        return Identified(
-            f"{name}{f'({of})' if of else ''}",
-            np.asarray(ends.lower),
-            np.asarray(ends.upper),
-            formulas,
-            inputs,
-            undefined=undefined,
-            reason=reason if undefined.any() else "",
-        )
+    def bounded(quantity: Quantity) -> Identified:
+        found = experimental_bounds(quantity, p, p_prime)
+        return replace(found, quantity=f"{quantity}({of})") if of else found
 
     return SetScores(
-        n_score(high, low, min_denominator),
-        s_score(high, low, min_denominator),
-        identified("PNS", pns_bounds(high, low)),
-        identified("PN", pn_bounds(high, low), " / p", "no unit is solved under a (p = 0)"),
-        identified("PS", ps_bounds(high, low), " / (1 - p')", "no unit is failed under a' (p' = 1)"),
+        n_score(p, p_prime, min_denominator),
+        s_score(p, p_prime, min_denominator),
+        bounded("PNS"),
+        bounded("PN"),
+        bounded("PS"),
     )
 
 

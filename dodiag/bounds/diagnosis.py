@@ -17,7 +17,7 @@ from dodiag.bounds.limits import difference_limits, n_limits, s_limits
 from dodiag.bounds.multiplicity import bonferroni_level, holm
 from dodiag.bounds.pairs import PairedSums
 from dodiag.bounds.scores import ONE_INSTANCE, Score, Scores, contrasts_of, no_evidence, score_rows
-from dodiag.bounds.superiority import PairedTest, superiority
+from dodiag.bounds.superiority import PairedTest, instances_needed, superiority
 from dodiag.bounds.table import Paired, Structure, checked
 from dodiag.bounds.within_instance import (
     InstanceScore,
@@ -90,7 +90,11 @@ class Finding:
         Of H0: p ≥ p', whose rejection says that a harms.
     test : PairedTest or None
     instance_level : InstanceLevel or None
-        None for chains and where there is no evidence.
+        None where there is no evidence.
+    instances : int
+        Instances that were scored under both configurations.
+    instances_needed : int or None
+        Where it is undecided: about how many such instances would show the observed effect, if it is the true one.
     verdict : Verdict
     words : str
         The verdict as a practitioner says it.
@@ -113,6 +117,8 @@ class Finding:
     adjusted_reversed: float | None
     test: PairedTest | None
     instance_level: InstanceLevel | None
+    instances: int
+    instances_needed: int | None
     verdict: Verdict
     words: str
     reason: str = ""
@@ -161,6 +167,8 @@ class Finding:
             "adjusted": self.adjusted,
             "test": self.test.value if self.test else None,
             "n": score.n,
+            "instances": self.instances,
+            "instances_needed": self.instances_needed,
             "missing": score.missing,
             "absent": score.absent,
             "verdict": self.verdict.value,
@@ -218,7 +226,7 @@ class Diagnosis(tuple[Finding, ...]):
             return "No single prerequisite is worth fixing: each repairs little of what fails."
         if all(f.verdict is Verdict.NO_EVIDENCE for f in found):
             return f"No evidence: {found[0].reason}."
-        return "Not enough data to say what to fix first."
+        return _undecided([f for f in found if f.verdict is Verdict.UNDECIDED])
 
 
 def diagnose(
@@ -337,6 +345,10 @@ def _judge(
             adjusted_reversed=float(adjusted_reversed[index]) if other else None,
             test=test.test if test else None,
             instance_level=_instance_level(comparison, deterministic, (1 + level) / 2) if usable[index] else None,
+            instances=int(comparison.sums.n),
+            instances_needed=(
+                instances_needed(comparison.sums, alpha / len(members)) if verdict is Verdict.UNDECIDED else None
+            ),
             verdict=verdict,
             words=in_words(verdict, comparison.metric, comparison.contrast),
             reason=reason,
@@ -504,6 +516,18 @@ _COST = {
     Verdict.HARMS: "{} helps",
     Verdict.NO_ROOM: "hardly any success to lose",
 }
+
+
+def _undecided(found: Sequence[Finding]) -> str:
+    said = f"{max(f.instances for f in found)} instances are not enough to say what to fix first."
+    hopeful = [f for f in found if f.instances_needed is not None]
+    if not hopeful:
+        return said
+    best = min(hopeful, key=lambda finding: finding.instances_needed or 0)
+    return (
+        f"{said} If {best.prerequisite} helps as much as it seems to, about {best.instances_needed:,} such instances"
+        " would show it."
+    )
 
 
 def _repairs(finding: Finding) -> str:

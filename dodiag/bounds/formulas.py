@@ -36,6 +36,19 @@ def probability(value: ArrayLike, name: str = "p") -> Floats:
     return array
 
 
+def confidence_level(level: float, name: str = "level") -> float:
+    """Return a confidence level, which lies strictly between 0 and 1.
+
+    Raises
+    ------
+    NotAProbability
+        If it does not.
+    """
+    if not 0 < level < 1:
+        raise NotAProbability(name, level)
+    return float(level)
+
+
 @dataclass(frozen=True)
 class ScoreArray:
     """Scores with what they rest on; all fields have the same shape.

@@ -15,7 +15,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dodiag.bounds.errors import NoData, NotAProbability, NotCounts, TooFewInstances
+from dodiag.bounds.errors import NoData, NotCounts, TooFewInstances
+from dodiag.bounds.formulas import confidence_level
 from dodiag.bounds.identified import Floats
 from dodiag.bounds.pairs import PairedSums
 
@@ -192,7 +193,7 @@ def ratio_limits(
     NotAProbability
         If the level is not in (0, 1).
     """
-    _check_level(level)
+    confidence_level(level)
     top, bottom, size = (np.asarray(v, np.float64) for v in (numerator, denominator, sizes))
     few = np.count_nonzero(np.abs(top - bottom) > 1e-9, axis=-1) < FEW_DISCORDANT
     some_top, some_bottom = top.sum(axis=-1) > 0, bottom.sum(axis=-1) > 0
@@ -337,7 +338,7 @@ def difference_limits(pairs: PairedSums, level: float = 0.975) -> Limits:
     >>> difference_limits(pairs).lower.round(3).item()
     0.141
     """
-    _check_level(level)
+    confidence_level(level)
     with np.errstate(invalid="ignore", divide="ignore"):
         (low, high), (low_prime, high_prime) = (
             _wilson(*_effective(sums, pairs.sizes), level) for sums in (pairs.active, pairs.reference)
@@ -403,7 +404,7 @@ def _effective(sums: ArrayLike, sizes: ArrayLike) -> tuple[Floats, Floats]:
 def _wilson(p: Floats, effective: Floats, level: float) -> tuple[Floats, Floats]:
     from scipy.special import ndtri
 
-    _check_level(level)
+    confidence_level(level)
     z = float(ndtri(level))
     centre = (p + z * z / (2 * effective)) / (1 + z * z / effective)
     half = z * np.sqrt(p * (1 - p) / effective + z * z / (4 * effective**2)) / (1 + z * z / effective)
@@ -439,7 +440,7 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, level: float = 0.97
     """
     from scipy.special import betaincinv
 
-    _check_level(level)
+    confidence_level(level)
     x, n = np.broadcast_arrays(np.asarray(successes, np.float64), np.asarray(trials, np.float64))
     wrong = ~((x >= 0) & (x <= n) & (x == np.floor(x)) & (n == np.floor(n)))
     if wrong.any():
@@ -472,7 +473,7 @@ def ratio_of_means_limits(
     """
     from scipy.special import stdtrit
 
-    _check_level(level)
+    confidence_level(level)
     t, w = np.asarray(terms, np.float64), np.asarray(weights, np.float64)
     n = np.asarray(t.shape[-1] if instances is None else instances)
     total = w.sum(axis=-1)
@@ -484,8 +485,3 @@ def ratio_of_means_limits(
         error = np.sqrt(n / (n - 1) * np.sum(influence**2, axis=-1))
     reach = np.where(n < 2, np.nan, stdtrit(np.maximum(n - 1, 1), level) * error)
     return Limits(theta - reach, theta + reach, level, np.full(reach.shape, LimitMethod.STUDENT.value))
-
-
-def _check_level(level: float) -> None:
-    if not 0 < level < 1:
-        raise NotAProbability("level", level)

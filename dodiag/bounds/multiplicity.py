@@ -15,8 +15,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dodiag.bounds.errors import NoData, NotAProbability, NotCounts, TooFewInstances, Undefined, UnequalPairing
-from dodiag.bounds.formulas import probability
+from dodiag.bounds.errors import NoData, NotCounts, TooFewInstances, Undefined, UnequalPairing
+from dodiag.bounds.formulas import confidence_level, probability
 from dodiag.bounds.identified import Floats
 from dodiag.problems import DodiagError
 
@@ -36,19 +36,6 @@ class NotAnEValue(DodiagError):
     def __init__(self, value: float) -> None:
         super().__init__(f"{value} is not an e-value", "E-values are 0 or more, and may be infinite.")
         self.value = value
-
-
-def confidence_level(level: float, name: str = "level") -> float:
-    """Return a confidence level, which lies strictly between 0 and 1.
-
-    Raises
-    ------
-    NotAProbability
-        If it does not.
-    """
-    if not 0 < level < 1:
-        raise NotAProbability(name, level)
-    return float(level)
 
 
 def bonferroni_level(level: float, k: int) -> float:

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dodiag.bounds.errors import NoData, NotAProbability, NotCounts, UnequalPairing
-from dodiag.bounds.formulas import ROUNDING, probability
+from dodiag.bounds.formulas import ROUNDING, confidence_level, probability
 from dodiag.bounds.identified import Floats
-from dodiag.bounds.multiplicity import confidence_level
 from dodiag.problems import UsageError
 
 BETS = np.linspace(0.05, 0.95, 19)
@@ -53,7 +52,7 @@ class Drop:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RaceResult:
     """What a race has come to.
 
     Attributes
@@ -252,10 +251,10 @@ class Race:
         return self._arms(self._leading())
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> RaceResult:
         """What the race has come to so far."""
         winners, alive = self._winners(), self._arms(self.alive)
-        return Verdict(
+        return RaceResult(
             decided=bool(winners),
             winners=winners,
             alive=alive,
@@ -332,7 +331,7 @@ class Race:
         return tuple(int(arm) for arm in np.flatnonzero(mask))
 
 
-def race(outcomes: ArrayLike, level: float = 0.95, *, finite: bool = False, indifference: float = 0.0) -> Verdict:
+def race(outcomes: ArrayLike, level: float = 0.95, *, finite: bool = False, indifference: float = 0.0) -> RaceResult:
     """Race the columns of a finished table, as if each row had been seen in turn.
 
     Parameters

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dodiag.bounds.errors import NoData, NotAProbability, NotCounts, TooFewInstances, Undefined, UnequalPairing
-from dodiag.bounds.formulas import ROUNDING, probability
+from dodiag.bounds.formulas import ROUNDING, confidence_level, probability
 from dodiag.bounds.identified import BY_DESIGN, Assumption, Floats
-from dodiag.bounds.multiplicity import bonferroni_level, confidence_level
+from dodiag.bounds.multiplicity import bonferroni_level
 from dodiag.problems import UsageError
 
 SAME_DATA = "selected and scored on the same data"
@@ -220,7 +220,7 @@ def repair_gain(
         :class:`Rule`; it sees only the instances that are not scored with its pick.
     generator : numpy.random.Generator, optional
         Draws `repeats` splits of the instances into `folds` balanced parts. Without it each instance is left out alone,
-        which needs no random numbers.
+        which needs no random numbers but varies more where prerequisites tie.
     folds, repeats : int
         As above.
     level : float
@@ -245,7 +245,8 @@ def repair_gain(
     -----
     The pick of a part is independent of the instances it is scored on, so the cross-fitted numerator
     mean of w_i · (single_i − baseline_i), w_i the pick made without i, has exactly the expectation of the picks' true
-    p − NC. Repeats average the arbitrariness of a split away.
+    p − NC. Repeats average the arbitrariness of a split away. What is left is the bias of any ratio of means, of
+    order 1/instances: −.02 with 130 instances at NC .6, IC .9 and no gain.
 
     Limits are simultaneous over the k prerequisites: each prerequisite has a Fieller interval at the Bonferroni
     level, and on the event that all hold, so does the mixture of them for whatever weights the data chose. They cover

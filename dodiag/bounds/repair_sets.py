@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dodiag.bounds.coalitions import Coalition, coalition_of, coalitions
 from dodiag.bounds.errors import NoData, NotAProbability, Undefined, UnequalPairing
-from dodiag.bounds.formulas import probability
+from dodiag.bounds.formulas import confidence_level, probability
 from dodiag.bounds.identified import Floats
 from dodiag.problems import DodiagError, UsageError, nearest
 from dodiag.vocabulary import Configuration
@@ -105,7 +105,7 @@ def exact_repair_limit(active: ArrayLike, reference: ArrayLike, level: float) ->
 
     repaired, failed = _binary(active, "active"), ~_binary(reference, "reference")
     _same_shape(active=repaired, reference=failed)
-    _check_level(level)
+    confidence_level(level)
     if not failed.any():
         raise Undefined("PS", "no instance fails under the reference")
     test = binomtest(int((repaired & failed).sum()), int(failed.sum()), alternative="greater")
@@ -135,7 +135,7 @@ def exact_score_limit(active: ArrayLike, reference: ArrayLike, level: float) -> 
     from scipy.stats import binomtest
 
     failures = {"active": ~_binary(active, "active"), "reference": ~_binary(reference, "reference")}
-    _check_level(level)
+    confidence_level(level)
     for name, failed in failures.items():
         if not failed.size:
             raise NoData(f"instance in the {name} arm")
@@ -281,7 +281,7 @@ def sufficient_sets(
     """
     if not 0 < tau <= 1:
         raise NotAProbability("tau", float(tau))
-    _check_level(level)
+    confidence_level(level)
     baseline = _outcome(reference, "reference")
     names = tuple(prerequisites)
     fetch, sizes = _planned(outcomes, names, most)
@@ -642,11 +642,6 @@ def _binary(values: ArrayLike, name: str) -> Bools:
 def _same_shape(**arrays: NDArray[Any]) -> None:
     if len({array.shape for array in arrays.values()}) > 1:
         raise UnequalPairing({name: array.shape for name, array in arrays.items()})
-
-
-def _check_level(level: float) -> None:
-    if not 0 < level < 1:
-        raise UsageError(f"level {level} is no confidence level", "Give a number between 0 and 1.")
 
 
 def _listed(coalition: Iterable[str], names: Sequence[str]) -> str:

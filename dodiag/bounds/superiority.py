@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -61,3 +62,38 @@ def superiority(pairs: PairedSums, single: bool) -> Superiority:
     largest = pairs.sizes.max()
     e_value = ratio_e_value(pairs.reference / largest, pairs.active / largest)
     return Superiority(min(1.0, 1 / e_value) if e_value > 0 else 1.0, PairedTest.E_VALUE)
+
+
+POWER = 0.8
+"""Chance of showing an effect of the observed size that :func:`instances_needed` aims at."""
+
+
+def instances_needed(pairs: PairedSums, alpha: float) -> int | None:
+    """Return about how many instances like these would show the observed effect, if it is the true one.
+
+    n ((z_{1−α} + z_{0.8}) / z)², z being the observed effect over its standard error: a figure for planning, as
+    uncertain as the effect itself. None where a is not observed to be better, or the arms differ in too few instances
+    to say.
+
+    Parameters
+    ----------
+    pairs : PairedSums, shape (instances,)
+    alpha : float
+        One-sided error of the test.
+
+    Examples
+    --------
+    >>> pairs = PairedSums.of([1] * 14 + [0] * 10, [1] * 10 + [0] * 12 + [1] * 2)
+    >>> instances_needed(pairs, 0.05)
+    226
+    """
+    from scipy.special import ndtri
+
+    gap = pairs.active - pairs.reference
+    n = int(pairs.n)
+    mean = gap.sum() / pairs.sizes.sum()
+    error = float(np.sqrt(n / (n - 1) * np.sum((gap - mean * pairs.sizes) ** 2))) if n > 1 else 0.0
+    if gap.sum() <= 0 or error == 0 or pairs.discordant < 2:
+        return None
+    ratio = (float(ndtri(1 - alpha)) + float(ndtri(POWER))) * error / float(gap.sum())
+    return math.ceil(n * ratio**2)

@@ -122,20 +122,20 @@ def contribution_table(scores: Scores, task: TaskGraph) -> Table:
 
 def chain_table(scores: Scores, task: TaskGraph) -> Table:
     """Return NS by step of every chain unit."""
-    table = new_table("Along the chain: NS by step with 95 % limits, and PNS within")
+    table = new_table("Along the chain: NS by step with 95 % limits, and below it the interval of PNS")
     contrasts = tuple(dict.fromkeys(score.contrast for score in scores.where(metric="NS")))
     table.add_column("unit")
     table.add_column("step", justify="right")
     for contrast in contrasts:
         assert contrast is not None
-        table.add_column(f"NS{Contrast.parse(contrast).symbol}", justify="right", no_wrap=True)
+        table.add_column(f"NS{Contrast.parse(contrast).symbol}", justify="right")
     table.add_column("n", justify="right", no_wrap=True)
     for unit in task.units:
         of_unit = scores.where(unit=unit, metric="NS")
         for step in dict.fromkeys(score.step for score in of_unit):
             found = {score.contrast: score for score in of_unit.where(step=step)}
             within = {score.contrast: score for score in scores.where(unit=unit, metric="PNS", step=step)}
-            cells = [f"{score_cell(found.get(c))} {interval(within.get(c))}" for c in contrasts]
+            cells = [f"{score_cell(found.get(c))}\n{interval(within.get(c))}" for c in contrasts]
             table.add_row(unit, str(step), *cells, str(max(score.n for score in found.values())))
     return table
 

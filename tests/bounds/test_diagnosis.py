@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from dodiag.bounds.diagnosis import Verdict, diagnose, in_words
 from dodiag.bounds.errors import NotAProbability
+from dodiag.bounds.pairs import PairedSums
 from dodiag.bounds.scores import contributions
+from dodiag.bounds.superiority import instances_needed
 from dodiag.problems import UsageError
 from dodiag.scm.answers import AnswerSpec
 from dodiag.scm.graph import TaskGraph
@@ -68,9 +70,22 @@ def test_two_that_are_equally_good_are_not_told_apart():
 def test_few_instances_are_not_enough():
     by_name, found = verdicts(0.3, [0.5, 0.4], 12)
     assert set(by_name.values()) == {Verdict.UNDECIDED}
-    assert found.headline("m") == "Not enough data to say what to fix first."
+    assert found.headline("m").startswith("12 instances are not enough to say what to fix first.")
     assert {f.words for f in found.where(metric="S")} == {"not enough data to say"}
     assert all("lies between" in f.reason for f in found.where(metric="S"))
+
+
+def test_the_number_of_instances_that_would_show_an_effect_does_so():
+    """Planned at 80 % from the effect that a large table shows, 80 % of tables of that size show it."""
+    large = supplying(np.random.default_rng(0), 0.3, [0.4], 20_000)
+    wide = large.pivot(index="instance", columns="configuration", values="solved")
+    pairs = PairedSums.of(wide["X1=1"].to_numpy(float), wide["X1=n"].to_numpy(float))
+    needed = instances_needed(pairs, 0.05)
+    runs = 300
+    shown = sum(verdicts(0.3, [0.4], needed, seed)[0]["X1"] is Verdict.FIRST for seed in range(runs))
+    assert shown == pytest.approx(0.8 * runs, abs=4 * math.sqrt(0.8 * 0.2 * runs) + 0.03 * runs)
+    assert instances_needed(pairs.reversed, 0.05) is None
+    assert instances_needed(PairedSums.of([1.0, 0.0], [1.0, 0.0]), 0.05) is None
 
 
 def test_many_instances_show_that_there_is_little_to_gain():

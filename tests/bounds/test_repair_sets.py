@@ -88,7 +88,7 @@ def test_limits_refuse_what_they_do_not_hold_for():
     for limit in (exact_repair_limit, exact_score_limit):
         with pytest.raises(Undefined):
             limit([1, 1], [1, 1], 0.95)
-        with pytest.raises(UsageError, match="level"):
+        with pytest.raises(NotAProbability, match="level"):
             limit([1, 1], [0, 0], 1.0)
         with pytest.raises(NotDeterministic):
             limit([1, float("nan")], [0, 0], 0.95)
@@ -239,7 +239,7 @@ def test_a_threshold_that_every_set_or_none_reaches_is_refused(tau):
         (UsageError, lambda: sufficient_sets({("X9",): [1, 0]}, [0, 0], NAMES, 0.5)),
         (UsageError, lambda: sufficient_sets({(): [1, 0]}, [0, 0], NAMES, 0.5)),
         (UsageError, lambda: sufficient_sets({("X1",): [1, 0], "X1=1,X2=n": [1, 0]}, [0, 0], NAMES, 0.5)),
-        (UsageError, lambda: sufficient_sets({("X1",): [1, 0]}, [0, 0], NAMES, 0.5, level=0)),
+        (NotAProbability, lambda: sufficient_sets({("X1",): [1, 0]}, [0, 0], NAMES, 0.5, level=0)),
         (UsageError, lambda: sufficient_sets({("X1",): [1, 0]}, [0, 0], NAMES, 0.5, most=4)),
         (NoData, lambda: sufficient_sets({}, [0, 0], NAMES, 0.5)),
         (NoData, lambda: sufficient_sets({("X1",): []}, [], NAMES, 0.5)),
