@@ -2,8 +2,8 @@
 
 ``replies`` holds each distinct request once, with the prompt that was sent and what came back. ``calls`` says which
 line of the plan each reply answers and what it was read as. ``failures`` are infrastructure errors: rows with a
-status, never answers. Every reply is committed before its place is given to another call, so a run that is killed
-repeats at most the calls in flight.
+status, never answers. ``verdicts`` holds what judges said of replies. Every reply is committed before its place is
+given to another call, so a run that is killed repeats at most the calls in flight.
 """
 
 from __future__ import annotations
@@ -13,41 +13,19 @@ import itertools
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from dodiag.problems import DodiagError, UsageError
+from dodiag.runners.migration import SCHEMA_VERSION, build, migrate, stored_version
 from dodiag.runners.protocol import Finish, Reply, Usage
 
 LEDGER = "ledger.sqlite"
 LOCK = "lock.sqlite"
 DRAFT = f".{LEDGER}.new"
 LEFTOVERS = (LOCK, DRAFT)
-SCHEMA_VERSION = 1
-
-_TABLES = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE replies (
-    key TEXT PRIMARY KEY, prompt_digest TEXT NOT NULL, draw INTEGER NOT NULL, prompt TEXT NOT NULL, media TEXT NOT NULL,
-    reply TEXT, reasoning TEXT, finish TEXT NOT NULL, provider_model TEXT,
-    input_tokens INTEGER, output_tokens INTEGER, cached_tokens INTEGER, reasoning_tokens INTEGER,
-    attempts INTEGER NOT NULL, seconds REAL NOT NULL, finished_at TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE INDEX replies_by_prompt ON replies (prompt_digest, draw);
-CREATE TABLE calls (
-    position INTEGER PRIMARY KEY, instance TEXT NOT NULL, unit TEXT NOT NULL, question TEXT NOT NULL, step INTEGER,
-    configuration TEXT NOT NULL, draw INTEGER NOT NULL, absent TEXT NOT NULL, key TEXT NOT NULL,
-    outcome TEXT NOT NULL, solved INTEGER, value TEXT, how TEXT NOT NULL, strict INTEGER NOT NULL, flags TEXT NOT NULL
-);
-CREATE TABLE failures (
-    id INTEGER PRIMARY KEY, position INTEGER NOT NULL, instance TEXT NOT NULL, unit TEXT NOT NULL,
-    question TEXT NOT NULL, step INTEGER, configuration TEXT NOT NULL, draw INTEGER NOT NULL, absent TEXT NOT NULL,
-    key TEXT NOT NULL, kind TEXT NOT NULL, message TEXT NOT NULL, attempts INTEGER NOT NULL, failed_at TEXT NOT NULL
-);
-CREATE INDEX failures_by_position ON failures (position);
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +92,72 @@ class FailureRow(PlanLine):
     failed_at: str
 
 
-Row = ReplyRow | CallRow | FailureRow
-_COLUMNS = {cls: tuple(field.name for field in fields(cls)) for cls in (ReplyRow, CallRow, FailureRow)}
-_INSERT = {
-    cls: f"INSERT OR IGNORE INTO {table} ({', '.join(_COLUMNS[cls])}) VALUES ({', '.join('?' * len(_COLUMNS[cls]))})"
-    for cls, table in ((ReplyRow, "replies"), (CallRow, "calls"), (FailureRow, "failures"))
+@dataclass(frozen=True, slots=True)
+class VerdictRow:
+    """What a judge said about one reply, in the order of the table's columns.
+
+    Attributes
+    ----------
+    key : str
+        What makes two judgements the same; its own, apart from the reply's.
+    reply_key : str
+        The reply that was judged.
+    judge : str
+        The judge's model.
+    verdict : str
+        ``correct``, ``incorrect`` or ``unscored``.
+    reason, explanation : str or None
+        Why there is no verdict; what the judge gave as its grounds.
+    prompt, reply, finish : str or None
+        What the judge was sent, what came back, and why it ended.
+    """
+
+    key: str
+    reply_key: str
+    judge: str
+    verdict: str
+    reason: str | None
+    explanation: str | None
+    prompt: str
+    reply: str | None
+    finish: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    attempts: int
+    seconds: float
+    finished_at: str
+
+
+Row = ReplyRow | CallRow | FailureRow | VerdictRow
+TABLES: Mapping[str, type[Row]] = {
+    "replies": ReplyRow,
+    "calls": CallRow,
+    "failures": FailureRow,
+    "verdicts": VerdictRow,
 }
+COLUMNS: Mapping[type[Row], tuple[str, ...]] = {
+    cls: tuple(field.name for field in fields(cls)) for cls in TABLES.values()
+}
+
+
+def _insert(table: str, conflict: str) -> str:
+    columns = COLUMNS[TABLES[table]]
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}) {conflict}"
+
+
+def _replacing(table: str) -> str:
+    return ", ".join(f"{name} = excluded.{name}" for name in COLUMNS[TABLES[table]])
+
+
+_INSERT: Mapping[type[Row], str] = {
+    ReplyRow: _insert("replies", "ON CONFLICT DO NOTHING"),
+    CallRow: _insert("calls", "ON CONFLICT DO NOTHING"),
+    FailureRow: _insert("failures", "ON CONFLICT DO NOTHING"),
+    VerdictRow: _insert(
+        "verdicts", f"ON CONFLICT (key) DO UPDATE SET {_replacing('verdicts')} WHERE verdicts.verdict = 'unscored'"
+    ),
+}
+_REPLACE_CALL = _insert("calls", f"ON CONFLICT (position) DO UPDATE SET {_replacing('calls')}")
 
 
 def is_unused(folder: Path) -> bool:
@@ -146,7 +184,7 @@ def _loaded(value: Any) -> Any:
 
 
 def _values(row: Row) -> tuple[Any, ...]:
-    return tuple(_stored(getattr(row, name)) for name in _COLUMNS[type(row)])
+    return tuple(_stored(getattr(row, name)) for name in COLUMNS[type(row)])
 
 
 class Ledger:
@@ -169,12 +207,23 @@ class Ledger:
         if not self.path.is_file():
             raise UsageError(f"{folder} is not a run directory (it has no {LEDGER})", "Name the folder given to --out.")
         try:
-            self._reader = sqlite3.connect(self.path, check_same_thread=False)
-            version = self.meta("schema_version")
-        except sqlite3.DatabaseError as error:
+            self._reader = sqlite3.connect(self.path, check_same_thread=False, timeout=60)
+            version = stored_version(self._reader)
+            if isinstance(version, int) and 1 <= version < SCHEMA_VERSION:
+                version = self._brought_up(version)
+        except sqlite3.Error as error:
             raise UsageError(f"{self.path} cannot be read: {error}", "Restore it from a copy.") from None
         if version != SCHEMA_VERSION:
-            raise UsageError(f"{self.path} has schema {version}", f"This release reads schema {SCHEMA_VERSION}.")
+            cure = f"This release reads schema {SCHEMA_VERSION} and older ones."
+            raise UsageError(f"{self.path} has schema {version}", cure)
+
+    def _brought_up(self, version: int) -> Any:
+        try:
+            migrate(self._reader)
+        except sqlite3.OperationalError as error:
+            message = f"{self.path} has schema {version} and cannot be brought up to {SCHEMA_VERSION}: {error}"
+            raise UsageError(message, "Make the folder writable, or use a copy of it.") from None
+        return stored_version(self._reader)
 
     @classmethod
     def create(cls, folder: Path, manifest: Mapping[str, Any]) -> Ledger:
@@ -193,11 +242,7 @@ class Ledger:
             folder.mkdir(parents=True, exist_ok=True)
             draft.unlink(missing_ok=True)
             connection = sqlite3.connect(draft)
-            connection.executescript(_TABLES)
-            meta = {"schema_version": SCHEMA_VERSION, "manifest": dict(manifest)}
-            rows = [(name, json.dumps(value)) for name, value in meta.items()]
-            connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
-            connection.commit()
+            build(connection, {"manifest": dict(manifest)})
             connection.execute("PRAGMA journal_mode=WAL")
             connection.close()
             draft.rename(path)
@@ -229,7 +274,7 @@ class Ledger:
         return self._one_reply("prompt_digest = ? AND draw = ?", (digest, draw))
 
     def _one_reply(self, where: str, values: tuple[Any, ...]) -> ReplyRow | None:
-        columns = ", ".join(_COLUMNS[ReplyRow])
+        columns = ", ".join(COLUMNS[ReplyRow])
         row = self._reader.execute(f"SELECT {columns} FROM replies WHERE {where} LIMIT 1", values).fetchone()
         return None if row is None else ReplyRow(*map(_loaded, row))
 
@@ -240,18 +285,35 @@ class Ledger:
 
     def calls(self) -> Iterator[CallRow]:
         """Yield the answered calls in plan order."""
-        query = f"SELECT {', '.join(_COLUMNS[CallRow])} FROM calls ORDER BY position"
+        query = f"SELECT {', '.join(COLUMNS[CallRow])} FROM calls ORDER BY position"
         for row in self._reader.execute(query):
             yield CallRow(*map(_loaded, row))
 
     def open_failures(self) -> Iterator[FailureRow]:
         """Yield, in plan order, the last failure of every call that has no answer."""
         query = f"""
-            SELECT {", ".join(_COLUMNS[FailureRow])} FROM failures
+            SELECT {", ".join(COLUMNS[FailureRow])} FROM failures
             WHERE id IN (SELECT max(id) FROM failures GROUP BY position)
             AND position NOT IN (SELECT position FROM calls) ORDER BY position"""
         for row in self._reader.execute(query):
             yield FailureRow(*map(_loaded, row))
+
+    def call(self, position: int) -> CallRow | None:
+        """Return the answer to one line of the plan, if there is one."""
+        query = f"SELECT {', '.join(COLUMNS[CallRow])} FROM calls WHERE position = ?"
+        row = self._reader.execute(query, (position,)).fetchone()
+        return None if row is None else CallRow(*map(_loaded, row))
+
+    def verdict(self, key: str) -> VerdictRow | None:
+        """Return a stored judgement, if there is one."""
+        query = f"SELECT {', '.join(COLUMNS[VerdictRow])} FROM verdicts WHERE key = ?"
+        row = self._reader.execute(query, (key,)).fetchone()
+        return None if row is None else VerdictRow(*map(_loaded, row))
+
+    def verdicts(self) -> Iterator[VerdictRow]:
+        """Yield all judgements, by key."""
+        for row in self._reader.execute(f"SELECT {', '.join(COLUMNS[VerdictRow])} FROM verdicts ORDER BY key"):
+            yield VerdictRow(*map(_loaded, row))
 
     @property
     def empty(self) -> bool:
@@ -358,6 +420,18 @@ class LedgerWriter:
         with self._explained(), self._connection:
             for row in itertools.chain.from_iterable(waiting):
                 self._connection.execute(_INSERT[type(row)], _values(row))
+
+    def replace_calls(self, rows: Iterable[CallRow]) -> None:
+        """Write what replies were read as anew, in one transaction: readings are derived, replies are not touched.
+
+        Raises
+        ------
+        DodiagError
+            If they cannot be written; then all are as they were.
+        """
+        self._commit()
+        with self._explained(), self._connection:
+            self._connection.executemany(_REPLACE_CALL, map(_values, rows))
 
     def sync(self) -> None:
         """Bring to the disk what the operating system holds of the ledger; may run in a thread beside the writer.
