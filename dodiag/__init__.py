@@ -37,6 +37,7 @@ _HOMES = {
     "Diagnosis": "dodiag.bounds.diagnosis",
     "model_differences": "dodiag.bounds.model_differences",
     "repair_gains": "dodiag.bounds.instance_means",
+    "rescore": "dodiag.runners.rescoring",
     "generate": "dodiag.api",
     "open_pack": "dodiag.api",
 }
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from dodiag.problems import DodiagError, InvalidInput
     from dodiag.runners.outcomes import outcomes, read_outcomes
     from dodiag.runners.reading import read_answer
+    from dodiag.runners.rescoring import rescore
     from dodiag.scm.files import load_task, write_task
     from dodiag.scm.graph import TaskGraph
     from dodiag.scm.pack import Pack, load_pack

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dodiag import cli_prove
+from dodiag import cli_prove, cli_rescore
 from dodiag.cli_options import (
     ConcurrencyOption,
     ContextOption,
@@ -392,6 +392,9 @@ def diagnose(
         print_json(rows)
 
 
+app.command(name="rescore", short_help=cli_rescore.SHORT_HELP, epilog=examples(*cli_rescore.EXAMPLES))(
+    cli_rescore.rescore
+)
 app.command(name="prove", short_help=cli_prove.SHORT_HELP, epilog=examples(*cli_prove.EXAMPLES))(cli_prove.prove)
 
 

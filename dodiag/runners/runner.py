@@ -269,16 +269,7 @@ class _Run:
 
     def _record(self, call: Call, row: ReplyRow, new: bool) -> None:
         scored = score(self.plan.task, call.question, row.to_reply())
-        reading = scored.reading
-        answer = CallRow(
-            **_plan_line(call, row.key),
-            outcome=scored.outcome.value,
-            solved=None if scored.solved is None else int(scored.solved),
-            value=None if reading.value is None else json.dumps(reading.value),
-            how=reading.how,
-            strict=int(reading.strict),
-            flags=",".join(sorted(reading.flags)),
-        )
+        answer = CallRow(**_plan_line(call, row.key), **scored.columns())
         self.writer.add(*((row, answer) if new else (answer,)))
         self.progress.done += 1
         if new and self.progress.money is not None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from typing import Any
 
 from dodiag.runners.protocol import Reply
 from dodiag.runners.reading import Reading, read_answer
@@ -28,6 +30,18 @@ class Scored:
     reading: Reading
     outcome: Outcome
     solved: bool | None
+
+    def columns(self) -> dict[str, Any]:
+        """Return what a ledger keeps of it: outcome, solved, value, how, strict, flags."""
+        reading = self.reading
+        return {
+            "outcome": self.outcome.value,
+            "solved": None if self.solved is None else int(self.solved),
+            "value": None if reading.value is None else json.dumps(reading.value),
+            "how": reading.how,
+            "strict": int(reading.strict),
+            "flags": ",".join(sorted(reading.flags)),
+        }
 
 
 def score(task: TaskGraph, question: Question, reply: Reply) -> Scored:

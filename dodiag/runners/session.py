@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import dodiag
 from dodiag.interventions.design import Design
@@ -234,13 +234,16 @@ def _execute(plan: Plan, adapter: Adapter, ledger: Ledger, options: RunOptions) 
         ledger.close()
 
 
-def run_in_loop(coroutine: Coroutine[Any, Any, RunSummary]) -> RunSummary:
+Result = TypeVar("Result")
+
+
+def run_in_loop(coroutine: Coroutine[Any, Any, Result]) -> Result:
     """Run a coroutine to its end, from plain code or from inside a notebook's running loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(coroutine)
-    results: list[RunSummary] = []
+    results: list[Result] = []
     errors: list[BaseException] = []
 
     def work() -> None:
