@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dodiag import cli_prove, cli_rescore
+from dodiag import cli_prove, cli_rescore, cli_show
 from dodiag.cli_options import (
     ConcurrencyOption,
     ContextOption,
@@ -392,6 +393,7 @@ def diagnose(
         print_json(rows)
 
 
+app.command(name="show", short_help=cli_show.SHORT_HELP, epilog=examples(*cli_show.EXAMPLES))(cli_show.show_call)
 app.command(name="rescore", short_help=cli_rescore.SHORT_HELP, epilog=examples(*cli_rescore.EXAMPLES))(
     cli_rescore.rescore
 )
@@ -484,8 +486,9 @@ def announce(line: str, quiet: bool) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
+    """Print a value as JSON; a lone surrogate in a model's text, which has no encoding, is written as its escape."""
+    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    typer.echo(re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def write_text(path: Path, text: str) -> None:
