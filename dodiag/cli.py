@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dodiag import cli_prove, cli_rescore, cli_show
+from dodiag import cli_compare, cli_prove, cli_rescore, cli_show
 from dodiag.cli_options import (
     ConcurrencyOption,
     ContextOption,
@@ -394,6 +394,9 @@ def diagnose(
 
 
 app.command(name="show", short_help=cli_show.SHORT_HELP, epilog=examples(*cli_show.EXAMPLES))(cli_show.show_call)
+app.command(name="compare", short_help=cli_compare.SHORT_HELP, epilog=examples(*cli_compare.EXAMPLES))(
+    cli_compare.compare
+)
 app.command(name="rescore", short_help=cli_rescore.SHORT_HELP, epilog=examples(*cli_rescore.EXAMPLES))(
     cli_rescore.rescore
 )

@@ -47,7 +47,20 @@ def test_help_shows_the_first_steps_and_the_exit_codes():
         assert word in done.stdout
 
 
-COMMANDS = ["check", "plan", "draw", "generate", "run", "resume", "scores", "diagnose", "rescore", "prove"]
+COMMANDS = [
+    "check",
+    "plan",
+    "draw",
+    "generate",
+    "run",
+    "resume",
+    "scores",
+    "diagnose",
+    "rescore",
+    "show",
+    "compare",
+    "prove",
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

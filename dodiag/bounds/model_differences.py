@@ -137,11 +137,12 @@ def _capabilities(
 ) -> Iterator[ModelDifference]:
     for unit in task.units:
         found = _of_both(pair, unit)
-        for text in [text[2:] for text in found.configurations if text.startswith("0:")]:
-            state = homogeneous_state(text)
-            if state not in CAPABILITY or not found.has(f"1:{text}"):
+        ran = [(homogeneous_state(text[2:]), text[2:]) for text in found.configurations if text.startswith("0:")]
+        order = list(CAPABILITY)
+        for state, text in sorted((order.index(state), text) for state, text in ran if state in CAPABILITY):
+            if not found.has(f"1:{text}"):
                 continue
-            row = ModelDifference(first, second, task.name, unit, CAPABILITY[state])
+            row = ModelDifference(first, second, task.name, unit, CAPABILITY[order[state]])
             paired = found.paired(f"0:{text}", f"1:{text}", "")
             if reason := no_evidence(paired):
                 yield replace(row, reason=reason)
