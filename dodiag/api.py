@@ -9,6 +9,7 @@ from typing import Any, Unpack
 from dodiag.interventions.plan import Plan, PlanOptions, make_plan
 from dodiag.problems import UsageError
 from dodiag.runners.adapters.function import Function, FunctionAdapter
+from dodiag.runners.limits import Limits
 from dodiag.runners.protocol import Adapter
 from dodiag.runners.retry import RetryPolicy
 from dodiag.runners.runner import RunOptions, RunSummary
@@ -32,6 +33,9 @@ def run(
     max_retries: int = 4,
     input_price: float | None = None,
     output_price: float | None = None,
+    max_calls: int | None = None,
+    max_cost: float | None = None,
+    deadline: float | None = None,
     quiet: bool = True,
     **planning: Unpack[PlanOptions],
 ) -> RunSummary:
@@ -55,6 +59,9 @@ def run(
         Calls in flight at once; retries of a transient failure.
     input_price, output_price : float, optional
         Money per million tokens.
+    max_calls, max_cost, deadline : optional
+        Requests that may be sent now, money that the run may cost in all, and seconds after which nothing new is sent;
+        a run that one of them stops is incomplete and can be continued.
     quiet : bool
         Show no progress line.
     **planning
@@ -93,7 +100,8 @@ def run(
         raise UsageError(f"the number of retries is {max_retries}", "Use 0 or more.")
     opened: str | Adapter = model if isinstance(model, str) else as_adapter(model)
     model_options = ModelOptions(base_url, with_media, timeout, key_variable, dict(parameters or {}))
-    run_options = RunOptions(concurrency, RetryPolicy(max_retries), input_price, output_price, quiet)
+    limits = Limits(max_calls, max_cost, deadline)
+    run_options = RunOptions(concurrency, RetryPolicy(max_retries), input_price, output_price, quiet, limits)
     return start(chosen, opened, Path(out), model_options, run_options)
 
 
@@ -103,6 +111,9 @@ def resume(
     pack: str | Path | None = None,
     concurrency: int | None = None,
     max_retries: int | None = None,
+    max_calls: int | None = None,
+    max_cost: float | None = None,
+    deadline: float | None = None,
     quiet: bool = True,
 ) -> RunSummary:
     """Continue an interrupted run: send only the calls that have no answer.
@@ -114,6 +125,8 @@ def resume(
         Where the task pack is now, if it has moved.
     concurrency, max_retries : int, optional
         Replace those the run was started with.
+    max_calls, max_cost, deadline : optional
+        As in :func:`run`, from now on; the limits of the start do not hold any more.
     quiet : bool
 
     Raises
@@ -121,7 +134,8 @@ def resume(
     UsageError
         If the folder holds no run, or the pack has changed since.
     """
-    changes = {"concurrency": concurrency, "max_retries": max_retries, "quiet": quiet}
+    limits = Limits(max_calls, max_cost, deadline)
+    changes = {"concurrency": concurrency, "max_retries": max_retries, "quiet": quiet, "limits": limits}
     return _resume(Path(run_dir), None if pack is None else Path(pack), changes)[1]
 
 

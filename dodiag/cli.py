@@ -15,12 +15,15 @@ from dodiag.cli_options import (
     ConcurrencyOption,
     ContextOption,
     ContrastOption,
+    DeadlineOption,
     DrawsOption,
     FactorialFlag,
     HistoryOption,
     InstanceOption,
     JsonFlag,
     LimitOption,
+    MaxCallsOption,
+    MaxCostOption,
     MinDenominatorOption,
     PriceOption,
     QuickFlag,
@@ -272,6 +275,9 @@ def run(
         str, typer.Option("--api-key-env", help="Environment variable with the API key of openai/ models.")
     ] = "OPENAI_API_KEY",
     price: PriceOption = None,
+    max_calls: MaxCallsOption = None,
+    max_cost: MaxCostOption = None,
+    deadline: DeadlineOption = None,
     quiet: QuietFlag = False,
 ) -> None:
     """Run a task pack against a model, and print its scores.
@@ -301,6 +307,9 @@ def run(
         max_retries=max_retries,
         input_price=prices[0],
         output_price=prices[1],
+        max_calls=max_calls,
+        max_cost=max_cost,
+        deadline=deadline,
         quiet=quiet,
     )
     finish(folder, summary)
@@ -312,12 +321,24 @@ def resume(
     pack: Annotated[Path | None, typer.Option("--pack", help="Where the task pack is now, if it has moved.")] = None,
     concurrency: Annotated[int | None, typer.Option("--concurrency", help="Calls in flight at once.")] = None,
     max_retries: Annotated[int | None, typer.Option("--max-retries", help="Retries of a transient failure.")] = None,
+    max_calls: MaxCallsOption = None,
+    max_cost: MaxCostOption = None,
+    deadline: DeadlineOption = None,
     quiet: QuietFlag = False,
 ) -> None:
     """Continue an interrupted run: only calls without an answer are sent."""
     from dodiag.api import resume as resume_run
 
-    summary = resume_run(run_dir, pack=pack, concurrency=concurrency, max_retries=max_retries, quiet=quiet)
+    summary = resume_run(
+        run_dir,
+        pack=pack,
+        concurrency=concurrency,
+        max_retries=max_retries,
+        max_calls=max_calls,
+        max_cost=max_cost,
+        deadline=deadline,
+        quiet=quiet,
+    )
     finish(run_dir, summary)
 
 
@@ -457,7 +478,7 @@ def finish(folder: Path, summary: RunSummary) -> None:
         show_report(table, task, *found)
         table.to_parquet(folder / "outcomes.parquet", index=False)
         Scores((*found[0], *found[1].scores)).to_frame().to_csv(folder / "scores.csv", index=False)
-    spent = f", {summary.money:.4f} spent" if summary.money else ""
+    spent = money_line(summary)
     typer.echo(
         f"{summary.answered:,} calls answered in {summary.seconds:.1f} s, {summary.reused:,} from before,"
         f" {summary.failed:,} failed, {summary.planned:,} planned{spent}"
@@ -468,6 +489,15 @@ def finish(folder: Path, summary: RunSummary) -> None:
     why = f"stopped: {summary.stopped}" if summary.stopped else f"{summary.failed:,} calls came to no reply"
     typer.echo(f"{why}. Continue with: dodiag resume {folder}", err=True)
     raise typer.Exit(EXIT_INTERRUPTED if summary.interrupted else EXIT_INCOMPLETE)
+
+
+def money_line(summary: RunSummary) -> str:
+    """Return what a run has cost, as far as that is known."""
+    if summary.money is None or not (summary.money or summary.money_before):
+        return ""
+    before = f" ({summary.money + summary.money_before:.4f} with what was spent before)" if summary.money_before else ""
+    rough = f"; tokens of {summary.estimated:,} replies estimated, as none were reported" if summary.estimated else ""
+    return f", {summary.money:.4f} spent{before}{rough}"
 
 
 def console() -> Console:

@@ -49,6 +49,13 @@ ConcurrencyOption = Annotated[int, typer.Option("--concurrency", help="Calls in 
 PriceOption = Annotated[
     str | None, typer.Option("--price", metavar="IN,OUT", help="Money per million tokens in and out.")
 ]
+MaxCallsOption = Annotated[int | None, typer.Option("--max-calls", help="Requests that may be sent now.")]
+MaxCostOption = Annotated[
+    float | None, typer.Option("--max-cost", help="Money that the run may cost in all; needs prices.")
+]
+DeadlineOption = Annotated[
+    float | None, typer.Option("--deadline", metavar="SECONDS", help="Send nothing new after so many seconds.")
+]
 QuietFlag = Annotated[bool, typer.Option("--quiet", help="Show no progress line.")]
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from dodiag.interventions.injection import prerequisites_of
 from dodiag.interventions.plan import Plan
-from dodiag.interventions.prompts import INTRODUCTION, ask, entry
+from dodiag.interventions.prompts import INTRODUCTION, Medium, ask, entry
 from dodiag.scm.pack import Instance, Pack, Question, spec_of
 from dodiag.vocabulary import Configuration, State
 
@@ -172,6 +172,19 @@ def _media_tokens(pack: Pack, instance: Instance) -> float:
         size = _picture_size(pack, name)
         total += VIDEO_TOKENS if size is None else size[0] * size[1] / PIXELS_PER_TOKEN
     return total
+
+
+def medium_tokens(medium: Medium) -> float:
+    """Return about how many tokens a medium is, by its size in pixels."""
+    import io
+
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(medium.data)) as picture:
+            return picture.size[0] * picture.size[1] / PIXELS_PER_TOKEN
+    except (OSError, Image.DecompressionBombError):
+        return VIDEO_TOKENS
 
 
 def _picture_size(pack: Pack, name: str) -> tuple[int, int] | None:

@@ -18,6 +18,7 @@ from dodiag.interventions.prompts import Assembler, Prompt
 from dodiag.runners.background import beside
 from dodiag.runners.keys import prompt_digest, request_key
 from dodiag.runners.ledger import CallRow, FailureRow, Ledger, LedgerWriter, ReplyRow
+from dodiag.runners.limits import Limits, Meter
 from dodiag.runners.progress import Progress, shown
 from dodiag.runners.protocol import Adapter, FailureKind, Request
 from dodiag.runners.retry import Answered, GaveUp, Retrier, RetryPolicy, Stopped
@@ -49,6 +50,8 @@ class RunOptions:
         Money per million tokens.
     quiet : bool
         Show no progress.
+    limits : Limits
+        Calls, money and seconds that may be spent.
     """
 
     concurrency: int = 16
@@ -56,6 +59,7 @@ class RunOptions:
     input_price: float | None = None
     output_price: float | None = None
     quiet: bool = False
+    limits: Limits = field(default_factory=Limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,11 @@ class RunSummary:
     interrupted : bool
         Whether Ctrl-C stopped it.
     money : float or None
+        Spent now, where a price is known.
+    money_before : float or None
+        Spent on the run before.
+    estimated : int
+        Replies whose tokens the provider did not report, so that their cost is estimated from their length.
     """
 
     planned: int
@@ -82,6 +91,8 @@ class RunSummary:
     stopped: str | None
     interrupted: bool
     money: float | None
+    money_before: float | None = None
+    estimated: int = 0
 
     @property
     def complete(self) -> bool:
@@ -145,7 +156,8 @@ class _Run:
         self.in_progress: dict[str, asyncio.Future[ReplyRow | GaveUp]] = {}
         self.stopped: str | None = None
         self.interrupted = False
-        if options.input_price is not None:
+        self.meter = Meter(options.limits, options.input_price, options.output_price, self.parameters, ledger)
+        if self.meter.priced:
             self.progress.money = 0.0
 
     async def execute(self) -> RunSummary:
@@ -156,11 +168,14 @@ class _Run:
         source = (call for call in self.plan.calls() if not answered[call.position])
         count = max(1, min(WORKERS_PER_PLACE * self.options.concurrency, self.progress.total - self.progress.reused))
         workers = [asyncio.create_task(self._work(source)) for _ in range(count)]
+        alarm = self._set_alarm()
         try:
             async with shown(self.progress, quiet=self.options.quiet), beside(self._sync()):
                 with self._interruptible(workers):
                     await self._gather(workers)
         finally:
+            if alarm is not None:
+                alarm.cancel()
             self.writer.close()
         progress = self.progress
         return RunSummary(
@@ -172,7 +187,16 @@ class _Run:
             stopped=self.stopped,
             interrupted=self.interrupted,
             money=progress.money,
+            money_before=self.meter.before if self.meter.priced else None,
+            estimated=self.meter.estimated if self.meter.priced else 0,
         )
+
+    def _set_alarm(self) -> asyncio.TimerHandle | None:
+        seconds = self.options.limits.seconds
+        if seconds is None:
+            return None
+        reason = f"the deadline of {seconds:g} s has passed"
+        return asyncio.get_running_loop().call_later(seconds, self._stop, reason)
 
     async def _sync(self) -> None:
         """Bring the ledger to the disk every second."""
@@ -249,6 +273,11 @@ class _Run:
             await self._send(call, key, digest, prompt)
 
     async def _send(self, call: Call, key: str, digest: str, prompt: Prompt) -> None:
+        if (reason := self.meter.refusal(prompt)) is not None:
+            self.stopped = self.stopped or reason
+            raise Stopped
+        number = self.meter.sending(prompt)
+        row: ReplyRow | None = None
         future: asyncio.Future[ReplyRow | GaveUp] = asyncio.get_running_loop().create_future()
         self.in_progress[key] = future
         request = Request(prompt, self.parameters, self.plan.task, call.instance, call.question, call.draw)
@@ -265,6 +294,9 @@ class _Run:
             future.cancel()
             raise
         finally:
+            self.meter.ended(number, row)
+            if self.progress.money is not None:
+                self.progress.money = self.meter.spent
             del self.in_progress[key]
 
     def _record(self, call: Call, row: ReplyRow, new: bool) -> None:
@@ -272,12 +304,6 @@ class _Run:
         answer = CallRow(**_plan_line(call, row.key), **scored.columns())
         self.writer.add(*((row, answer) if new else (answer,)))
         self.progress.done += 1
-        if new and self.progress.money is not None:
-            self.progress.money += self._cost(row)
-
-    def _cost(self, row: ReplyRow) -> float:
-        prices = (self.options.input_price or 0.0, self.options.output_price or 0.0)
-        return ((row.input_tokens or 0) * prices[0] + (row.output_tokens or 0) * prices[1]) / 1e6
 
     def _record_failure(self, call: Call, key: str, failure: GaveUp) -> None:
         trouble = failure.failure

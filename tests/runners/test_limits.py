@@ -1,0 +1,127 @@
+"""What a run may spend: calls, money, time; it stops before, says so, and goes on where it stopped."""
+
+import time
+
+import pytest
+from packs import sums_pack
+from servers import completion, failure, serving
+
+import dodiag
+from dodiag.cli import main
+from dodiag.problems import UsageError
+
+PRICES = {"input_price": 1000.0, "output_price": 10000.0}
+COST = (12 * 1000 + 3 * 10000) / 1e6
+"""Of one reply of the test server: 12 tokens in, 3 out."""
+
+
+@pytest.mark.parametrize(("limit", "concurrency"), [(1, 1), (7, 1), (10, 4), (5, 16)])
+def test_no_more_calls_are_sent_than_allowed_and_no_fewer(tmp_path, limit, concurrency):
+    pack = sums_pack(tmp_path / "p", 4)
+    with serving(lambda text, _: "1") as served:
+        options = {"base_url": served.url, "concurrency": concurrency}
+        first = dodiag.run(pack, "openai/m", tmp_path / "r", max_calls=limit, **options)
+        assert served.requests == first.answered == limit
+        assert "--max-calls" in first.stopped
+        second = dodiag.resume(tmp_path / "r", max_calls=limit)
+        assert second.answered == limit == served.requests - limit
+        last = dodiag.resume(tmp_path / "r")
+    assert last.complete
+    assert last.stopped is None
+    assert served.requests == 44
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_money_is_not_exceeded_and_what_is_left_is_less_than_the_calls_under_way(tmp_path, concurrency):
+    pack = sums_pack(tmp_path / "p", 10)
+    with serving(lambda text, _: "1") as served:
+        options = {"base_url": served.url, "parameters": {"max_tokens": 3}, "concurrency": concurrency, **PRICES}
+        found = dodiag.run(pack, "openai/m", tmp_path / "r", max_cost=40 * COST, **options)
+        assert "--max-cost" in found.stopped
+        assert found.money == pytest.approx(found.answered * COST)
+        assert found.money <= 40 * COST
+        assert found.answered >= 40 - 3 * 4 * concurrency
+        again = dodiag.resume(tmp_path / "r", max_cost=40 * COST)
+        assert found.money + again.money <= 40 * COST
+        assert again.money_before == pytest.approx(found.money)
+        last = dodiag.resume(tmp_path / "r", max_cost=1000 * COST)
+    assert last.complete
+    assert last.money + last.money_before == pytest.approx(110 * COST)
+
+
+def test_a_reply_dearer_than_expected_is_expected_from_then_on(tmp_path):
+    pack = sums_pack(tmp_path / "p", 10)
+    with serving(lambda text, _: "1") as served:
+        options = {"base_url": served.url, "parameters": {"max_tokens": 1}, "concurrency": 1, **PRICES}
+        found = dodiag.run(pack, "openai/m", tmp_path / "r", max_cost=20.5 * COST, **options)
+    assert found.money <= 20.5 * COST
+    assert found.answered >= 20 - 2 * 4, (
+        "four calls are under way, and a prompt is estimated at less than twice a reply"
+    )
+
+
+def test_tokens_that_are_not_reported_are_estimated_and_counted(tmp_path):
+    def silent(text, _):
+        from aiohttp import web
+
+        choice = {"index": 0, "message": {"role": "assistant", "content": "8" * 40}, "finish_reason": "stop"}
+        return web.json_response({"id": "x", "object": "chat.completion", "model": "m", "choices": [choice]})
+
+    with serving(silent) as served:
+        found = dodiag.run(
+            sums_pack(tmp_path / "p", 1), "openai/m", tmp_path / "r", base_url=served.url, states=["n"], **PRICES
+        )
+    assert found.estimated == found.answered > 0
+    assert found.money > found.answered * 10 * 10000 / 1e6
+
+
+def test_the_deadline_ends_a_run_of_calls_that_wait(tmp_path):
+    pack = sums_pack(tmp_path / "p", 5)
+    with serving(lambda text, _: failure(429, "rate_limit_exceeded", {"Retry-After": "30"})) as served:
+        started = time.monotonic()
+        found = dodiag.run(pack, "openai/m", tmp_path / "r", base_url=served.url, deadline=1.0)
+        assert time.monotonic() - started < 10
+    assert found.stopped == "the deadline of 1 s has passed"
+    assert not found.complete
+
+
+def test_what_is_in_flight_at_the_deadline_still_comes_in(tmp_path):
+    pack = sums_pack(tmp_path / "p", 20)
+    with serving(lambda text, _: completion("1"), delay=0.4) as served:
+        found = dodiag.run(pack, "openai/m", tmp_path / "r", base_url=served.url, deadline=1.0, concurrency=4)
+        assert found.answered == served.requests
+        assert 4 <= found.answered < 220
+        assert dodiag.resume(tmp_path / "r", concurrency=64).complete
+        assert served.requests == 220
+
+
+@pytest.mark.parametrize("options", [{"max_calls": 0}, {"max_cost": -1.0, **PRICES}, {"deadline": float("nan")}])
+def test_limits_are_above_0(tmp_path, options):
+    with pytest.raises(UsageError, match="above 0"):
+        dodiag.run(sums_pack(tmp_path / "p", 1), "sim:default", tmp_path / "r", **options)
+
+
+def test_money_needs_prices(tmp_path):
+    with pytest.raises(UsageError, match="needs prices"):
+        dodiag.run(sums_pack(tmp_path / "p", 1), "sim:default", tmp_path / "r", max_cost=1.0)
+
+
+def test_the_command_says_what_stopped_it_and_what_was_spent(tmp_path, monkeypatch, capsys):
+    pack = sums_pack(tmp_path / "p", 2)
+    with serving(lambda text, _: "1") as served:
+        arguments = ["run", str(pack.folder), "--model", "openai/m", "--base-url", served.url, "--out"]
+        monkeypatch.setattr(
+            "sys.argv", ["dodiag", *arguments, str(tmp_path / "r"), "--max-calls", "3", "--price", "1000,10000"]
+        )
+        with pytest.raises(SystemExit) as caught:
+            main()
+        assert caught.value.code == 3
+        captured = capsys.readouterr()
+        assert f"{3 * COST:.4f} spent" in captured.out
+        assert "3 calls were sent, the limit of --max-calls" in captured.err
+        assert "dodiag resume" in captured.err
+        monkeypatch.setattr("sys.argv", ["dodiag", "resume", str(tmp_path / "r"), "--quiet"])
+        with pytest.raises(SystemExit) as caught:
+            main()
+    assert caught.value.code == 0
+    assert f"({22 * COST:.4f} with what was spent before)" in capsys.readouterr().out
