@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from dodiag.interventions.plan import Plan, PlanOptions, make_plan
 from dodiag.problems import UsageError
 from dodiag.runners.adapters.function import Function, FunctionAdapter
-from dodiag.runners.limits import Limits
+from dodiag.runners.budget import Budget
 from dodiag.runners.protocol import Adapter
 from dodiag.runners.retry import RetryPolicy
 from dodiag.runners.runner import RunOptions, RunSummary
@@ -100,8 +100,8 @@ def run(
         raise UsageError(f"the number of retries is {max_retries}", "Use 0 or more.")
     opened: str | Adapter = model if isinstance(model, str) else as_adapter(model)
     model_options = ModelOptions(base_url, with_media, timeout, key_variable, dict(parameters or {}))
-    limits = Limits(max_calls, max_cost, deadline)
-    run_options = RunOptions(concurrency, RetryPolicy(max_retries), input_price, output_price, quiet, limits)
+    budget = Budget(max_calls, max_cost, deadline)
+    run_options = RunOptions(concurrency, RetryPolicy(max_retries), input_price, output_price, quiet, budget)
     return start(chosen, opened, Path(out), model_options, run_options)
 
 
@@ -134,8 +134,8 @@ def resume(
     UsageError
         If the folder holds no run, or the pack has changed since.
     """
-    limits = Limits(max_calls, max_cost, deadline)
-    changes = {"concurrency": concurrency, "max_retries": max_retries, "quiet": quiet, "limits": limits}
+    budget = Budget(max_calls, max_cost, deadline)
+    changes = {"concurrency": concurrency, "max_retries": max_retries, "quiet": quiet, "budget": budget}
     return _resume(Path(run_dir), None if pack is None else Path(pack), changes)[1]
 
 

@@ -315,6 +315,42 @@ def run(
     finish(folder, summary)
 
 
+@app.command(
+    short_help="Write the exact prompts and pictures of a plan to look at, without a call.",
+    epilog=examples(
+        "dodiag preview packs/dice --out looked_at", "dodiag preview packs/dice --quick --limit 1 --out one"
+    ),
+)
+def preview(
+    pack: Annotated[str, typer.Argument(help="A task pack, or the name of a shipped sample such as dice_sum.")],
+    out: Annotated[Path, typer.Option("--out", help="A new folder for prompts, pictures and index.jsonl.")],
+    contrast: ContrastOption = None,
+    state: StateOption = None,
+    quick: QuickFlag = False,
+    target_only: TargetFlag = False,
+    factorial: FactorialFlag = False,
+    context: ContextOption = None,
+    unit: UnitOption = None,
+    instance: InstanceOption = None,
+    limit: Annotated[int, typer.Option("--limit", help="Write the first instances only.")] = 3,
+    draws: DrawsOption = 1,
+    reruns: RerunsOption = 0,
+    history: HistoryOption = "full",
+    no_media: Annotated[bool, typer.Option("--no-media", help="Leave pictures out, as for a text model.")] = False,
+) -> None:
+    """Write the exact prompts and the annotated pictures that a run would send. No call is made."""
+    from dodiag.api import open_pack
+    from dodiag.interventions.plan import make_plan
+    from dodiag.runners.preview import write_preview
+
+    options = planning(locals())
+    written = write_preview(make_plan(open_pack(pack), **options), out, not no_media)
+    typer.echo(
+        f"wrote {out}: {written.calls:,} calls of {limit} instances send {written.prompts:,} distinct prompts and"
+        f" {written.pictures:,} distinct pictures; index.jsonl says which"
+    )
+
+
 @app.command(short_help="Continue an interrupted run.", epilog=examples("dodiag resume runs/local --concurrency 4"))
 def resume(
     run_dir: Annotated[Path, typer.Argument(help="The run directory of an interrupted run.")],

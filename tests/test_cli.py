@@ -1,5 +1,6 @@
 """The command line as a newcomer meets it: what it prints, how it ends, and that no mistake is a traceback."""
 
+import hashlib
 import json
 import os
 import re
@@ -13,6 +14,7 @@ from servers import failure, serving
 
 import dodiag
 from dodiag.cli import main
+from dodiag.runners.ledger import Ledger
 
 DODIAG = [sys.executable, "-m", "dodiag"]
 
@@ -78,6 +80,7 @@ def test_help_imports_nothing_heavy():
     code = f"""
 import sys
 from dodiag.cli import main
+from dodiag.runners.ledger import Ledger
 sys.argv = ["dodiag", "--help"]
 try:
     main()
@@ -173,6 +176,26 @@ def test_run_scores_and_resume_end_to_end(tmp_path):
         assert json.loads(from_table.stdout) == rows
 
 
+@pytest.mark.parametrize("blind", [False, True])
+def test_a_preview_is_what_a_run_sends(tmp_path, blind):
+    pack = maze_pack(tmp_path / "m", 2, 3)
+    more = ["--no-media"] if blind else []
+    done = dodiag_command("preview", pack.folder, "--out", tmp_path / "look", "--limit", "1", *more)
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in (tmp_path / "look" / "index.jsonl").read_text().splitlines()]
+    dodiag.run(pack, lambda request: "A", tmp_path / "r", limit=1, with_media=not blind)
+    with Ledger(tmp_path / "r") as ledger:
+        for line, row in zip(lines, ledger.calls(), strict=True):
+            sent = ledger.reply(row.key)
+            assert (line["call"], line["configuration"]) == (row.position, row.configuration)
+            assert (tmp_path / "look" / line["prompt"]).read_text() == sent.prompt
+            if not blind:
+                found = [hashlib.sha256((tmp_path / "look" / p).read_bytes()).hexdigest() for p in line["pictures"]]
+                assert found == [digest for _, digest in json.loads(sent.media)]
+    if blind:
+        assert not (tmp_path / "look" / "pictures").exists()
+
+
 def test_diagnose_says_what_to_fix_first(tmp_path):
     pack = sums_pack(tmp_path / "p", 40)
     out = tmp_path / "r"
@@ -250,6 +273,8 @@ MISTAKES = [
     (["diagnose", "PACK"], "not a run directory"),
     (["run", "PACK", "--reruns", "-1"], "-1 reruns are asked for"),
     (["prove", "A.99"], "A.99"),
+    (["preview", "nowhere", "--out", "x"], "nowhere"),
+    (["preview", "PACK", "--out", "PACK"], "is not empty"),
     (["plan", "nowhere"], "neither a file nor a shipped task"),
     (["draw", "maze", "--format", "svg"], "Use one of yaml, json, dot"),
     (["draw", "map_navigation", "--steps", "0"], "cannot unfold 0"),

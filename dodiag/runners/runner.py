@@ -16,9 +16,9 @@ from typing import Any
 from dodiag.interventions.plan import Call, Plan
 from dodiag.interventions.prompts import Assembler, Prompt
 from dodiag.runners.background import beside
+from dodiag.runners.budget import Budget, Meter
 from dodiag.runners.keys import prompt_digest, request_key
 from dodiag.runners.ledger import CallRow, FailureRow, Ledger, LedgerWriter, ReplyRow
-from dodiag.runners.limits import Limits, Meter
 from dodiag.runners.progress import Progress, shown
 from dodiag.runners.protocol import Adapter, FailureKind, Request
 from dodiag.runners.retry import Answered, GaveUp, Retrier, RetryPolicy, Stopped
@@ -50,7 +50,7 @@ class RunOptions:
         Money per million tokens.
     quiet : bool
         Show no progress.
-    limits : Limits
+    budget : Budget
         Calls, money and seconds that may be spent.
     """
 
@@ -59,7 +59,7 @@ class RunOptions:
     input_price: float | None = None
     output_price: float | None = None
     quiet: bool = False
-    limits: Limits = field(default_factory=Limits)
+    budget: Budget = field(default_factory=Budget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class _Run:
         self.in_progress: dict[str, asyncio.Future[ReplyRow | GaveUp]] = {}
         self.stopped: str | None = None
         self.interrupted = False
-        self.meter = Meter(options.limits, options.input_price, options.output_price, self.parameters, ledger)
+        self.meter = Meter(options.budget, options.input_price, options.output_price, self.parameters, ledger)
         if self.meter.priced:
             self.progress.money = 0.0
 
@@ -192,7 +192,7 @@ class _Run:
         )
 
     def _set_alarm(self) -> asyncio.TimerHandle | None:
-        seconds = self.options.limits.seconds
+        seconds = self.options.budget.seconds
         if seconds is None:
             return None
         reason = f"the deadline of {seconds:g} s has passed"

@@ -19,8 +19,8 @@ import dodiag
 from dodiag.interventions.design import Design
 from dodiag.interventions.plan import Plan
 from dodiag.problems import UsageError
+from dodiag.runners.budget import Budget
 from dodiag.runners.ledger import LEDGER, Ledger, RunLock, is_unused
-from dodiag.runners.limits import Limits
 from dodiag.runners.models import open_adapter
 from dodiag.runners.protocol import Adapter
 from dodiag.runners.retry import RetryPolicy
@@ -100,7 +100,7 @@ def resume(folder: Path, pack_folder: Path | None, changes: Mapping[str, Any]) -
     pack_folder : Path, optional
         Where the pack is now, if it has moved.
     changes : mapping
-        Run options that replace the manifest's: ``concurrency``, ``max_retries``, ``quiet``, ``limits``.
+        Run options that replace the manifest's: ``concurrency``, ``max_retries``, ``quiet``, ``budget``.
 
     Raises
     ------
@@ -162,15 +162,15 @@ def run_options_of(manifest: Mapping[str, Any], changes: Mapping[str, Any]) -> R
     """Return a manifest's run options with some replaced."""
     stored = dict(manifest["run_options"])
     retry = dict(stored.pop("retry"))
-    limits = Limits(**stored.pop("limits", {}))
-    if changes.get("limits") is not None:
-        limits = changes["limits"]
+    budget = Budget(**stored.pop("budget", {}))
+    if changes.get("budget") is not None:
+        budget = changes["budget"]
     if (retries := changes.get("max_retries")) is not None:
         retry["max_retries"] = retries
     for name in ("concurrency", "quiet"):
         if changes.get(name) is not None:
             stored[name] = changes[name]
-    return RunOptions(**stored, retry=RetryPolicy(**retry), limits=limits)
+    return RunOptions(**stored, retry=RetryPolicy(**retry), budget=budget)
 
 
 def make_manifest(

@@ -13,7 +13,7 @@ from dodiag.runners.ledger import Ledger, ReplyRow
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class Budget:
     """What a run may spend from now on; None is no limit.
 
     Attributes
@@ -50,7 +50,7 @@ class Meter:
 
     Parameters
     ----------
-    limits : Limits
+    budget : Budget
     input_price, output_price : float or None
         Money per million tokens.
     parameters : mapping
@@ -66,15 +66,15 @@ class Meter:
 
     def __init__(
         self,
-        limits: Limits,
+        budget: Budget,
         input_price: float | None,
         output_price: float | None,
         parameters: Mapping[str, Any],
         ledger: Ledger,
     ) -> None:
-        if limits.cost is not None and (input_price is None or output_price is None):
+        if budget.cost is not None and (input_price is None or output_price is None):
             raise UsageError("a limit of money needs prices", "Name them with --price IN,OUT (per million tokens).")
-        self._limits = limits
+        self._budget = budget
         self._prices = (input_price, output_price)
         longest = parameters.get("max_tokens") or parameters.get("max_completion_tokens")
         self._longest_reply = int(longest) if longest else Assumptions().output_tokens
@@ -93,13 +93,13 @@ class Meter:
 
     def refusal(self, prompt: Prompt) -> str | None:
         """Return why a call may not be sent now, or None where it may."""
-        limits = self._limits
-        if limits.calls is not None and self._sent >= limits.calls:
-            return f"{limits.calls:,} calls were sent, the limit of --max-calls"
-        if limits.cost is not None:
+        budget = self._budget
+        if budget.calls is not None and self._sent >= budget.calls:
+            return f"{budget.calls:,} calls were sent, the limit of --max-calls"
+        if budget.cost is not None:
             committed = self.before + self.spent + sum(self._under_way.values())
-            if committed + self._most(prompt) > limits.cost:
-                return f"the next call could exceed --max-cost {limits.cost:g}: {self.before + self.spent:.4f} is spent"
+            if committed + self._most(prompt) > budget.cost:
+                return f"the next call could exceed --max-cost {budget.cost:g}: {self.before + self.spent:.4f} is spent"
         return None
 
     def sending(self, prompt: Prompt) -> int:
