@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dodiag import cli_compare, cli_prove, cli_rescore, cli_show
+from dodiag import cli_compare, cli_prove, cli_rescore, cli_show, cli_transfer
 from dodiag.cli_options import (
     ConcurrencyOption,
     ContextOption,
@@ -457,6 +457,12 @@ app.command(name="compare", short_help=cli_compare.SHORT_HELP, epilog=examples(*
 app.command(name="rescore", short_help=cli_rescore.SHORT_HELP, epilog=examples(*cli_rescore.EXAMPLES))(
     cli_rescore.rescore
 )
+for _name, _command, _help, _examples in (
+    ("merge", cli_transfer.merge, cli_transfer.MERGE_HELP, cli_transfer.MERGE_EXAMPLES),
+    ("export", cli_transfer.export, cli_transfer.EXPORT_HELP, cli_transfer.EXPORT_EXAMPLES),
+    ("restore", cli_transfer.restore, cli_transfer.RESTORE_HELP, cli_transfer.RESTORE_EXAMPLES),
+):
+    app.command(name=_name, short_help=_help, epilog=examples(*_examples))(_command)
 app.command(name="prove", short_help=cli_prove.SHORT_HELP, epilog=examples(*cli_prove.EXAMPLES))(cli_prove.prove)
 
 

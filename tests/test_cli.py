@@ -80,7 +80,6 @@ def test_help_imports_nothing_heavy():
     code = f"""
 import sys
 from dodiag.cli import main
-from dodiag.runners.ledger import Ledger
 sys.argv = ["dodiag", "--help"]
 try:
     main()

@@ -298,6 +298,20 @@ class Ledger:
         for row in self._reader.execute(query):
             yield FailureRow(*map(_loaded, row))
 
+    def rows(self, table: str) -> Iterator[Row]:
+        """Yield every row of a table of :data:`TABLES`, in the order of its key, on a connection of its own."""
+        row_class = TABLES[table]
+        reader = sqlite3.connect(self.path, timeout=60)
+        try:
+            for row in reader.execute(f"SELECT {', '.join(COLUMNS[row_class])} FROM {table} ORDER BY 1"):
+                yield row_class(*map(_loaded, row))
+        finally:
+            reader.close()
+
+    def all_meta(self) -> dict[str, Any]:
+        """Return the ledger's whole description."""
+        return {name: json.loads(value) for name, value in self._reader.execute("SELECT name, value FROM meta")}
+
     def call(self, position: int) -> CallRow | None:
         """Return the answer to one line of the plan, if there is one."""
         query = f"SELECT {', '.join(COLUMNS[CallRow])} FROM calls WHERE position = ?"
@@ -420,6 +434,10 @@ class LedgerWriter:
         with self._explained(), self._connection:
             for row in itertools.chain.from_iterable(waiting):
                 self._connection.execute(_INSERT[type(row)], _values(row))
+
+    def flush(self) -> None:
+        """Write what waits for its transaction."""
+        self._commit()
 
     def replace_calls(self, rows: Iterable[CallRow]) -> None:
         """Write what replies were read as anew, in one transaction: readings are derived, replies are not touched.

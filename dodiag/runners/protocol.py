@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
 from dodiag.interventions.prompts import Prompt
+from dodiag.runners.secrets import redacted
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.pack import Instance, Question
 
@@ -113,15 +114,15 @@ class CallFailed(Exception):
     ----------
     kind : FailureKind
     message : str
-        Without secrets; it is stored.
+        It is stored; what looks like a secret is taken out of it here.
     retry_after : float, optional
         Seconds the server asked to wait.
     """
 
     def __init__(self, kind: FailureKind, message: str, retry_after: float | None = None) -> None:
-        super().__init__(message)
+        self.message = redacted(message)
+        super().__init__(self.message)
         self.kind = kind
-        self.message = message
         self.retry_after = retry_after
 
 

@@ -18,6 +18,7 @@ from dodiag.runners.protocol import Adapter
 from dodiag.runners.reading.cleaning import remove_reasoning
 from dodiag.runners.retry import RetryPolicy
 from dodiag.runners.scoring import Scored, score
+from dodiag.runners.secrets import refuse_secret_url
 from dodiag.runners.session import plan_of, run_in_loop
 from dodiag.scm.answers import AnswerType, show_answer
 from dodiag.scm.pack import correct_answer, spec_of
@@ -156,6 +157,7 @@ def _opened(judge: str | Adapter | None, plan: Plan, base_url: str | None, key: 
         return None
     if not isinstance(judge, str):
         return Judge(judge)
+    refuse_secret_url(base_url)
     adapter = open_adapter(
         judge, task=plan.task, base_url=base_url, with_media=False, timeout=timeout, key_variable=key
     )

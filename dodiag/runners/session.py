@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import platform
-import re
 import subprocess
 import threading
 from collections.abc import Coroutine, Mapping
@@ -25,13 +24,13 @@ from dodiag.runners.models import open_adapter
 from dodiag.runners.protocol import Adapter
 from dodiag.runners.retry import RetryPolicy
 from dodiag.runners.runner import RunOptions, RunSummary, execute
+from dodiag.runners.secrets import NAME, refuse_secret_url
 from dodiag.scm.files import task_of, task_to_dict
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.pack import Pack, load_pack
 from dodiag.scm.source import Source
 
 PROTECTED = ("model", "endpoint", "sees_media", "parameters")
-SECRET = re.compile(r"(^|[_-])(api_?key|key|token|secret|password|authorization|credentials?)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +69,7 @@ def start(
     if plan.pack is None:
         raise UsageError(f"task {plan.task.name} has no instances", "Run a task pack; dodiag generate makes one.")
     _refuse_secrets(model_options.parameters)
+    refuse_secret_url(model_options.base_url)
     if not plan.call_count:
         raise UsageError("the plan has no calls", "None of its instances has a question of the asked units.")
     adapter = _adapter(model, plan, model_options)
@@ -279,7 +279,7 @@ def _refuse_other_run(ledger: Ledger, manifest: Mapping[str, Any], folder: Path)
 
 def _refuse_secrets(parameters: Mapping[str, Any]) -> None:
     for name in parameters:
-        if SECRET.search(name):
+        if NAME.search(name):
             cure = "Secrets come from the environment; parameters are stored with the run."
             raise UsageError(f"parameter '{name}' looks like a secret", cure)
 
