@@ -87,7 +87,7 @@ def test_nothing_is_cut_off_in_a_narrow_terminal(runs):
     table = pd.concat([dodiag.outcomes(runs / name) for name in ("strong", "weak")])
     task = dodiag.load_task(runs / "p" / "task.yaml")
     found = model_differences(table, task, "sim:oracle", "sim:weak")
-    changes = changes_between(table, task, "sim:oracle", "sim:weak")
+    changes = changes_between(table, "sim:oracle", "sim:weak")
     out = StringIO()
     Console(file=out, width=80).print(comparison_report(found, changes, task, "sim:oracle", "sim:weak", 0.95))
     assert "…" not in out.getvalue()

@@ -15,20 +15,13 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
-from dodiag.scm import coordinates
-from dodiag.scm.coordinates import BOX, POINT, Scale, Shape
-
 LETTERS = string.ascii_uppercase
 NEIGHBOURHOOD = 2
 """Half-width of the range that incorrect numbers are drawn from (CADET Appendix B.3.2: within ±2)."""
 
-YES, NO = "yes", "no"
-FAR = {Scale.PIXEL: 20.0, Scale.FRACTION: 0.1, Scale.THOUSANDTH: 100.0}
-"""Shortest distance that an incorrect point is moved by, where no tolerance is declared."""
-
-Answer = str | int | float | tuple[int, ...] | tuple[str, ...] | tuple[float, ...]
+Answer = str | int | float | tuple[int, ...] | tuple[str, ...]
 Num = TypeVar("Num", int, float)
-Entries = TypeVar("Entries", tuple[int, ...], tuple[str, ...], tuple[float, ...])
+Entries = TypeVar("Entries", tuple[int, ...], tuple[str, ...])
 
 
 class AnswerType(StrEnum):
@@ -39,18 +32,7 @@ class AnswerType(StrEnum):
     NUMBER = "number"
     INTEGER_LIST = "integer_list"
     LETTER_LIST = "letter_list"
-    SET = "set"
-    YES_NO = "yes_no"
-    COORDINATE = "coordinate"
     TEXT = "text"
-
-
-class Members(StrEnum):
-    """What the members of a list or a set are."""
-
-    INTEGER = "integer"
-    NUMBER = "number"
-    LETTER = "letter"
 
 
 class AnswerSpec(BaseModel):
@@ -61,25 +43,14 @@ class AnswerSpec(BaseModel):
     type : AnswerType
         Dispatches reading and comparing.
     choices : tuple of str, optional
-        Options of ``choice``, and letters of ``letter_list`` and of a ``set`` of letters, lettered A, B, C, … in
-        order. A mapping ``{A: …, B: …}`` is accepted when its letters are in order.
+        Options of ``choice`` and letters of ``letter_list``, lettered A, B, C, … in order. A mapping
+        ``{A: …, B: …}`` is accepted when its letters are in order.
     min, max : float, optional
-        Valid range of ``integer``, ``number``, ``coordinate`` and the numbers of lists and sets, both ends included.
+        Valid range of ``integer``, ``number`` and the entries of ``integer_list``, both ends included.
     length : int, optional
-        Number of entries of a list, of members of a set.
+        Number of entries of a list.
     tolerance : float
-        Largest absolute difference at which two numbers, or the members of two sets of numbers, are the same; for a
-        point the largest distance. 0 compares exactly.
-    of : Members, optional
-        What the members of a ``set`` are. Letters where it has choices, otherwise integers.
-    true_false : bool
-        The question is a statement: ``yes_no`` is asked for as true or false, and both wordings are read.
-    shape : Shape
-        What a ``coordinate`` gives. For ``point_in_box`` the truth is a box, and a reply is a point.
-    scale : Scale
-        What a ``coordinate`` is measured in; nothing is converted.
-    iou : float
-        Least intersection over union at which two boxes are the same, above 0 and at most 1.
+        Largest absolute difference at which two ``number`` answers are the same; 0 compares them exactly.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -90,11 +61,6 @@ class AnswerSpec(BaseModel):
     max: float | None = None
     length: int | None = None
     tolerance: float = 0.0
-    of: Members | None = None
-    true_false: bool = False
-    shape: Shape = Shape.POINT
-    scale: Scale = Scale.PIXEL
-    iou: float = 0.5
 
     @field_validator("choices", mode="before")
     @classmethod
@@ -131,37 +97,12 @@ class AnswerSpec(BaseModel):
             raise ValueError("tolerance must be finite and not negative")
         if self.length is not None and self.length < 1:
             raise ValueError("length must be at least 1")
-        if not 0 < self.iou <= 1:
-            raise ValueError("iou must be above 0 and at most 1")
-        for name, kind in _BELONGS_TO.items():
-            if self.type is not kind and getattr(self, name) != type(self).model_fields[name].default:
-                raise ValueError(f"'{name}' belongs to the answer type {kind}")
-        if self.type is AnswerType.SET and self.choices and self.of not in (None, Members.LETTER):
-            raise ValueError(f"a set of {self.of}s has no choices")
         return self
 
     @property
     def letters(self) -> str:
         """The letters of the choices, ``"ABCD"`` for four; empty without choices."""
         return LETTERS[: len(self.choices)] if self.choices else ""
-
-    @property
-    def members(self) -> Members | None:
-        """What the entries of a list or the members of a set are; None for every other type."""
-        match self.type:
-            case AnswerType.INTEGER_LIST:
-                return Members.INTEGER
-            case AnswerType.LETTER_LIST:
-                return Members.LETTER
-            case AnswerType.SET:
-                return self.of or (Members.LETTER if self.choices else Members.INTEGER)
-            case _:
-                return None
-
-    @property
-    def lettered(self) -> bool:
-        """Whether its answers are letters of choices, so that a question of this type has to have choices."""
-        return self.type is AnswerType.CHOICE or self.members is Members.LETTER
 
     def with_choices(self, choices: tuple[str, ...] | None) -> AnswerSpec:
         """Return this type with the choices of one question; `choices` None keeps the unit's own.
@@ -172,15 +113,6 @@ class AnswerSpec(BaseModel):
             If the choices are not distinct options.
         """
         return self if choices is None else _with_choices(self, choices)
-
-
-_BELONGS_TO = {
-    "of": AnswerType.SET,
-    "true_false": AnswerType.YES_NO,
-    "shape": AnswerType.COORDINATE,
-    "scale": AnswerType.COORDINATE,
-    "iou": AnswerType.COORDINATE,
-}
 
 
 @lru_cache(maxsize=4096)
@@ -195,15 +127,14 @@ def normalise(value: Any, spec: AnswerSpec) -> Answer:
     ----------
     value : Any
         As written in an instance file: a letter or the option's own text for ``choice``, a number, a list (or comma
-        text) for lists, sets and coordinates, yes or no (or true or false), text.
+        text) for lists, text.
     spec : AnswerSpec
         The question's answer type.
 
     Returns
     -------
     Answer
-        Letter, int, float, tuple, ``yes`` or ``no``, or stripped text. A set is a tuple without repetitions in
-        ascending order; a coordinate is two or four floats, of a box the left top corner first.
+        Letter, int, float, tuple or stripped text.
 
     Raises
     ------
@@ -224,13 +155,6 @@ def normalise(value: Any, spec: AnswerSpec) -> Answer:
             if len(set(letters)) < len(letters):
                 raise ValueError("names a letter twice")
             return _with_length(letters, spec)
-        case AnswerType.SET:
-            return _with_length(_set(_entries(value), spec), spec)
-        case AnswerType.YES_NO:
-            return _yes_no(value, spec)
-        case AnswerType.COORDINATE:
-            numbers = tuple(_in_range(_number(entry), spec) for entry in _entries(value))
-            return coordinates.canonical(numbers, _SIZES[spec.shape], spec.scale)
         case AnswerType.TEXT:
             if not isinstance(value, str) or not value.strip():
                 raise ValueError("is not a text")
@@ -240,69 +164,23 @@ def normalise(value: Any, spec: AnswerSpec) -> Answer:
 def same_answer(first: Answer, second: Answer, spec: AnswerSpec) -> bool:
     """Return whether two canonical answers are the same answer of this type.
 
-    Numbers are the same within the declared tolerance (and 1e-9 relative, so that 0.1 + 0.2 equals 0.3), and so are
-    sets of numbers, member by member in ascending order. Two points are the same at a distance of at most the
-    tolerance, two boxes at an intersection over union of at least the declared one, a point and a box where the point
-    lies inside. Text is compared without regard to case; a judge, not this function, decides whether two texts mean
-    the same.
+    Numbers are the same within the declared tolerance (and 1e-9 relative, so that 0.1 + 0.2 equals 0.3); text is
+    compared without regard to case. A judge, not this function, decides whether two texts mean the same.
     """
     if spec.type is AnswerType.NUMBER:
-        return _close(first, second, spec)
-    if spec.type is AnswerType.SET and spec.members is Members.NUMBER:
-        ours, theirs = _tuple(first), _tuple(second)
-        return len(ours) == len(theirs) and all(_close(a, b, spec) for a, b in zip(ours, theirs, strict=True))
-    if spec.type is AnswerType.COORDINATE:
-        return _same_place(_tuple(first), _tuple(second), spec)
+        return math.isclose(float(first), float(second), rel_tol=1e-9, abs_tol=spec.tolerance)  # type: ignore[arg-type]
     if spec.type is AnswerType.TEXT:
         return str(first).casefold().strip(" .") == str(second).casefold().strip(" .")
     return first == second
 
 
-def set_difference(answer: Answer, truth: Answer, spec: AnswerSpec) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Return the members that a set answer lacks, and those that it has too many.
-
-    Parameters
-    ----------
-    answer, truth : tuple
-        Canonical sets.
-    spec : AnswerSpec
-        Of type ``set``; for numbers the tolerance counts.
-
-    Examples
-    --------
-    >>> set_difference((1, 3), (1, 2), AnswerSpec(type="set"))
-    ((2,), (3,))
-    """
-    ours, theirs = _tuple(answer), _tuple(truth)
-    if spec.members is not Members.NUMBER:
-        return tuple(m for m in theirs if m not in ours), tuple(m for m in ours if m not in theirs)
-    missing = list(theirs)
-    extra = []
-    for member in ours:
-        partner = next((other for other in missing if _close(member, other, spec)), None)
-        if partner is None:
-            extra.append(member)
-        else:
-            missing.remove(partner)
-    return tuple(missing), tuple(extra)
-
-
 def show_answer(answer: Answer, spec: AnswerSpec) -> str:
-    """Return an answer as text for a prompt: ``C. red`` for a choice, ``1, 2`` for a list, a set or a point.
-
-    A box that a point has to lie in is shown by its centre: it stands for an answer, and the answer is a point.
-    """
+    """Return an answer as text for a prompt: ``C. red`` for a choice, ``1, 2`` for a list."""
     if spec.type is AnswerType.CHOICE and spec.choices:
         option = spec.choices[LETTERS.index(str(answer))]
         return str(answer) if option.strip().upper() == answer else f"{answer}. {option}"
-    if spec.type is AnswerType.YES_NO and spec.true_false:
-        return "true" if answer == YES else "false"
     if isinstance(answer, tuple):
-        if spec.shape is Shape.POINT_IN_BOX and len(answer) == BOX:
-            answer = coordinates.centre(_tuple(answer))
-        return ", ".join(
-            str(int(entry)) if isinstance(entry, float) and entry.is_integer() else str(entry) for entry in answer
-        )
+        return ", ".join(map(str, answer))
     if isinstance(answer, float) and answer.is_integer() and spec.type is AnswerType.NUMBER:
         return str(int(answer))
     return str(answer)
@@ -312,9 +190,8 @@ def draw_incorrect(truth: Answer, spec: AnswerSpec, seed: str) -> Answer:
     """Draw a valid answer that is not the truth, for state 0.
 
     Another option for choices, the neighbourhood ±2 within the declared range for numbers, another permutation for
-    letter lists, one perturbed entry for integer lists (CADET Appendix B.3.2); a set with one other member, the other
-    of yes and no, a point at some distance or a box beside the true one. Where no minimum is declared, the neighbour
-    of a number that is not negative is not negative either: a model would rule out a count of −1 at once.
+    letter lists, one perturbed entry for integer lists (CADET Appendix B.3.2). Where no minimum is declared, the
+    neighbour of a number that is not negative is not negative either: a model would rule out a count of −1 at once.
 
     Parameters
     ----------
@@ -355,12 +232,6 @@ def draw_incorrect(truth: Answer, spec: AnswerSpec, seed: str) -> Answer:
             while shuffled == letters:
                 rng.shuffle(shuffled)
             return tuple(shuffled)
-        case AnswerType.SET:
-            return _other_set(_tuple(truth), spec, rng)
-        case AnswerType.YES_NO:
-            return NO if truth == YES else YES
-        case AnswerType.COORDINATE:
-            return _other_place(_tuple(truth), spec, rng)
         case AnswerType.TEXT:
             raise ValueError("an incorrect text has to be written by the author")
 
@@ -401,53 +272,9 @@ def _number(value: Any) -> float:
     return number
 
 
-def _tuple(answer: Answer) -> tuple[Any, ...]:
-    if not isinstance(answer, tuple):
-        raise TypeError(f"{answer!r} is not a canonical answer of several entries")
-    return answer
-
-
-def _close(first: Answer, second: Answer, spec: AnswerSpec) -> bool:
-    return math.isclose(float(first), float(second), rel_tol=1e-9, abs_tol=spec.tolerance)  # type: ignore[arg-type]
-
-
-def _set(entries: list[Any], spec: AnswerSpec) -> tuple[Any, ...]:
-    match spec.members:
-        case Members.LETTER:
-            return tuple(sorted({_letter(entry, spec) for entry in entries}))
-        case Members.NUMBER:
-            return tuple(sorted({_in_range(_number(entry), spec) for entry in entries}))
-        case _:
-            return tuple(sorted({_in_range(_integer(entry), spec) for entry in entries}))
-
-
-def _yes_no(value: Any, spec: AnswerSpec) -> str:
-    if isinstance(value, bool):
-        return YES if value else NO
-    word = value.strip().casefold() if isinstance(value, str) else None
-    if word == YES or (spec.true_false and word == "true"):
-        return YES
-    if word == NO or (spec.true_false and word == "false"):
-        return NO
-    raise ValueError(f"'{value}' is neither yes nor no")
-
-
-_SIZES = {Shape.POINT: (POINT,), Shape.BOX: (BOX,), Shape.POINT_IN_BOX: (POINT, BOX)}
-
-
-def _same_place(first: tuple[float, ...], second: tuple[float, ...], spec: AnswerSpec) -> bool:
-    if len(first) != len(second):
-        point, box = (first, second) if len(first) == POINT else (second, first)
-        return coordinates.inside(point, box)
-    if len(first) == BOX:
-        return coordinates.overlap(first, second) >= spec.iou - 1e-9
-    apart = coordinates.distance(first, second)
-    return apart <= spec.tolerance or math.isclose(apart, spec.tolerance, rel_tol=1e-9, abs_tol=1e-9)
-
-
 def _entries(value: Any) -> list[Any]:
     if isinstance(value, str):
-        value = [part for part in value.strip("[](){} ").replace(";", ",").split(",") if part.strip()]
+        value = [part for part in value.strip("[]() ").replace(";", ",").split(",") if part.strip()]
     if not isinstance(value, (list, tuple)) or not value:
         raise ValueError(f"'{value}' is not a list")
     return list(value)
@@ -482,54 +309,10 @@ def _neighbour(truth: int, spec: AnswerSpec, rng: random.Random) -> int:
 
 
 def _other_number(truth: float, spec: AnswerSpec, rng: random.Random) -> float:
-    candidates = _other_numbers(truth, spec)
-    if not candidates:
-        raise ValueError(f"no other number within ±{NEIGHBOURHOOD} of {truth:g} is in range and beyond the tolerance")
-    return rng.choice(candidates)
-
-
-def _other_numbers(truth: float, spec: AnswerSpec) -> list[float]:
     steps = [step / 4 for step in range(-4 * NEIGHBOURHOOD, 4 * NEIGHBOURHOOD + 1) if step]
     low = (0 if truth >= 0 else -math.inf) if spec.min is None else spec.min
     high = math.inf if spec.max is None else spec.max
-    return [truth + step for step in steps if low <= truth + step <= high and abs(step) > spec.tolerance]
-
-
-def _other_set(truth: tuple[Any, ...], spec: AnswerSpec, rng: random.Random) -> Answer:
-    """Return the truth with one member exchanged; where no other member exists, with one left out."""
-    swaps: list[tuple[int, Any]] = []
-    for place, member in enumerate(truth):
-        others: list[Any]
-        match spec.members:
-            case Members.LETTER:
-                others = list(spec.letters)
-            case Members.NUMBER:
-                others = _other_numbers(float(member), spec)
-            case _:
-                others = _neighbours(int(member), spec)
-        swaps += [(place, other) for other in others if other not in truth]
-    rng.shuffle(swaps)
-    for place, other in swaps:
-        changed = _set([*truth[:place], other, *truth[place + 1 :]], spec)
-        if not same_answer(changed, truth, spec):
-            return changed
-    if len(truth) < 2 or spec.length is not None:
-        raise ValueError("no other valid set is near it")
-    left_out = rng.randrange(len(truth))
-    return truth[:left_out] + truth[left_out + 1 :]
-
-
-def _other_place(truth: tuple[float, ...], spec: AnswerSpec, rng: random.Random) -> Answer:
-    """Return a point or a box near the true one that is valid and wrong; for a box around a point, a point."""
-    start, reach = truth, max(FAR[spec.scale], 3 * spec.tolerance)
-    if spec.shape is Shape.POINT_IN_BOX and len(truth) == BOX:
-        start = coordinates.centre(truth)
-        reach = max(truth[2] - truth[0], truth[3] - truth[1])
-    for place in coordinates.other_places(start, spec.scale, reach, rng):
-        try:
-            wrong = normalise(place, spec)
-        except ValueError:
-            continue
-        if not same_answer(wrong, truth, spec):
-            return wrong
-    raise ValueError("no other place near it is valid and wrong")
+    candidates = [truth + step for step in steps if low <= truth + step <= high and abs(step) > spec.tolerance]
+    if not candidates:
+        raise ValueError(f"no other number within ±{NEIGHBOURHOOD} of {truth:g} is in range and beyond the tolerance")
+    return rng.choice(candidates)
