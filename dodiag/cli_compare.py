@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,7 @@ EXAMPLES = (
     "dodiag compare runs/before runs/after",
     "dodiag compare table.parquet --model A --model B",
     "dodiag compare runs/before runs/after --list",
+    "dodiag compare runs/before runs/after --json",
 )
 
 
@@ -31,28 +32,35 @@ def compare(
     listed: Annotated[bool, typer.Option("--list", help="List the calls that only one of them solved.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Compare capabilities and scores of two models, paired by question: the difficulty of instances cancels."""
+    """Compare capabilities and scores of two models, paired by question: the difficulty of instances cancels.
+
+    With --json, standard output is the list of differences; with --list and --json, the calls that only one solved.
+    """
     from dodiag.bounds.model_differences import model_differences
     from dodiag.cli import print_json, show, tasks_of
     from dodiag.problems import UsageError
-    from dodiag.report.call_view import harmless
     from dodiag.report.comparison_tables import changes_between, comparison_report
 
     if len(sources) > 2:
         raise UsageError(f"{len(sources)} sources are named", "Name two runs, or one table.")
     table, (first, second) = _both(sources, model)
-    rows = []
-    for graph in tasks_of(sources[0], table, task):
+    described = next((source for source in sources if source.is_dir()), sources[0])
+    rows: list[dict[str, Any]] = []
+    for graph in tasks_of(described, table, task):
         found = model_differences(table, graph, first, second, level=level)
-        rows += [row.to_dict() for row in found]
-        if as_json:
-            continue
-        changes = changes_between(table[table["task"] == graph.name], first, second)
-        show(comparison_report(found, changes, graph, first, second, level))
-        if listed:
-            for name, calls in (("A", changes.first_only), ("B", changes.second_only)):
-                for call in calls:
-                    typer.echo(harmless(f"only {name}  {call}"))
+        changes = changes_between(table, graph, first, second)
+        sides = (("A", first, changes.first_only), ("B", second, changes.second_only))
+        if as_json and listed:
+            for _, model_name, calls in sides:
+                rows += [{"task": graph.name, "solved_by": model_name, **call.to_dict()} for call in calls]
+        elif as_json:
+            rows += [row.to_dict() for row in found]
+        else:
+            show(comparison_report(found, changes, graph, first, second, level))
+            if listed:
+                for letter, _, calls in sides:
+                    for call in calls:
+                        typer.echo(f"only {letter}  {call.text}")
     if as_json:
         print_json(rows)
 
@@ -67,6 +75,7 @@ def _both(sources: list[Path], models: list[str] | None) -> tuple[pd.DataFrame, 
     tables = [read_outcomes(source) for source in sources]
     if len(sources) == 2:
         _refuse_unlike(sources)
+        _refuse_other_tasks(sources, tables)
     names = [list(dict.fromkeys(table["model"])) for table in tables]
     if len(tables) == 1:
         wanted = models or names[0]
@@ -89,7 +98,7 @@ def _both(sources: list[Path], models: list[str] | None) -> tuple[pd.DataFrame, 
     labels = (
         list(wanted) if wanted[0] != wanted[1] else [f"{name} ({s})" for name, s in zip(wanted, sources, strict=True)]
     )
-    if labels[0] == labels[1]:
+    if wanted[0] == wanted[1] and sources[0].resolve() == sources[1].resolve():
         raise UsageError(f"{sources[0]} is compared with itself", "Name two runs.")
     tagged = [part.assign(model=label) for part, label in zip(chosen, labels, strict=True)]
     return pd.concat(tagged, ignore_index=True), (labels[0], labels[1])
@@ -111,3 +120,16 @@ def _refuse_unlike(sources: list[Path]) -> None:
         raise UsageError(f"the runs are of other tasks, {one['task']} and {other['task']}", "Compare runs of one task.")
     if one["pack"]["digest"] != other["pack"]["digest"]:
         raise UsageError("the runs are of packs with other content", "Compare runs of one pack.")
+
+
+def _refuse_other_tasks(sources: list[Path], tables: list[pd.DataFrame]) -> None:
+    """Tables of other tasks share no question, whatever their ids are."""
+    from dodiag.problems import UsageError
+
+    one, other = (list(dict.fromkeys(map(str, table["task"]))) for table in tables)
+    for source, tasks in zip(sources, (one, other), strict=True):
+        if not tasks:
+            raise UsageError(f"{source} has no outcome", "Name a run or table with at least one row.")
+    if set(one) != set(other):
+        told = f"{', '.join(one)} and {', '.join(other)}"
+        raise UsageError(f"the sources are of other tasks, {told}", "Compare outcomes of one task.")

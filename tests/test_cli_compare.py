@@ -87,7 +87,7 @@ def test_nothing_is_cut_off_in_a_narrow_terminal(runs):
     table = pd.concat([dodiag.outcomes(runs / name) for name in ("strong", "weak")])
     task = dodiag.load_task(runs / "p" / "task.yaml")
     found = model_differences(table, task, "sim:oracle", "sim:weak")
-    changes = changes_between(table, "sim:oracle", "sim:weak")
+    changes = changes_between(table, task, "sim:oracle", "sim:weak")
     out = StringIO()
     Console(file=out, width=80).print(comparison_report(found, changes, task, "sim:oracle", "sim:weak", 0.95))
     assert "…" not in out.getvalue()
@@ -111,3 +111,112 @@ def test_a_mistake_is_a_message(runs, command, arguments, message):
     code, _, err = command("compare", *filled)
     assert code == 2
     assert message in err
+
+
+def written(runs, path, name, **columns):
+    """Write a run's outcomes with other columns, and return the path."""
+    dodiag.outcomes(runs / name).assign(**columns).to_parquet(path)
+    return path
+
+
+def test_the_order_of_a_configuration_does_not_unmatch_its_calls(runs, command, tmp_path):
+    turned = [",".join(reversed(text.split(","))) for text in dodiag.outcomes(runs / "weak")["configuration"]]
+    table = written(runs, tmp_path / "turned.parquet", "weak", configuration=turned)
+
+    def told(other):
+        return next(line for line in command("compare", runs / "strong", other)[1].splitlines() if "by both" in line)
+
+    assert told(table) == told(runs / "weak")
+
+
+def test_a_run_and_a_csv_match_call_by_call_in_either_order(runs, command, tmp_path):
+    dodiag.outcomes(runs / "weak").to_csv(tmp_path / "weak.csv", index=False)
+    one = command("compare", runs / "strong", tmp_path / "weak.csv", "--json")
+    other = command("compare", tmp_path / "weak.csv", runs / "strong", "--json")
+    assert (one[0], other[0]) == (0, 0)
+    plain = command("compare", runs / "strong", runs / "weak", "--json")
+    assert json.loads(one[1]) == json.loads(plain[1])
+    gaps = [
+        {(r["unit"], r["metric"], r["prerequisite"], r["contrast"]): r["difference"] for r in json.loads(text[1])}
+        for text in (one, other)
+    ]
+    assert gaps[0].keys() == gaps[1].keys()
+    for key, gap in gaps[0].items():
+        assert gap == (None if gaps[1][key] is None else pytest.approx(-gaps[1][key]))
+
+
+def test_changed_calls_are_rows_too(runs, command):
+    rows = json.loads(command("compare", runs / "strong", runs / "weak", "--list", "--json")[1])
+    lines = command("compare", runs / "strong", runs / "weak", "--list")[1]
+    assert len(rows) == lines.count("only A  ") > 0
+    assert {row["solved_by"] for row in rows} == {"sim:oracle"}
+    assert all(row["step"] is None for row in rows)
+    assert f"only A  {rows[0]['instance']}  {rows[0]['unit']}  {rows[0]['question']}  " in lines
+
+
+def test_calls_that_one_was_not_scored_on_are_missing_not_wrong(runs, command, tmp_path):
+    import pandas as pd
+
+    table = dodiag.outcomes(runs / "weak")
+    table.loc[:6, "solved"] = pd.NA
+    table.loc[:6, "outcome"] = "error"
+    table.to_parquet(tmp_path / "holes.parquet")
+    out = command("compare", runs / "weak", tmp_path / "holes.parquet")[1]
+    assert "7 scored calls of one were not scored for the other; left out." in out
+    assert "0 only by A, 0 only by B" in out
+
+
+def test_steps_of_a_chain_are_told_apart():
+    from dodiag.report.comparison_tables import ChangedCall
+
+    calls = [ChangedCall("i", "Z", "q", step, "", 0).text for step in (None, 0, 1)]
+    assert calls == ["i  Z  q  –  draw 0", "i  Z step 0  q  –  draw 0", "i  Z step 1  q  –  draw 0"]
+
+
+def test_an_id_with_control_characters_stays_on_its_line():
+    from dodiag.report.comparison_tables import ChangedCall
+
+    assert ChangedCall("i\n\x1b[2J", "Z", "q", None, "", 0).text == "i\\n\\x1b[2J  Z  q  –  draw 0"
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        (("Y", "NC", None, 0.2, 0.05, 0.35), "A is better at Y Their Sum by itself: +0.20 [0.05, 0.35]."),
+        (("Y", "RC", None, -0.2, -0.35, 0.01), "B is better at Y Their Sum with incorrect prerequisites: +0.20 [-0.01"),
+        (("Y", "N", "X1", -0.3, -0.5, -0.1), "B has the larger N"),
+    ],
+)
+def test_the_sentence_has_the_limits_of_the_row_with_their_signs(runs, fields, sentence):
+    from io import StringIO
+
+    from rich.console import Console
+
+    from dodiag.bounds.model_differences import ModelDifference, ModelDifferences
+    from dodiag.report.comparison_tables import Changes, comparison_report
+
+    unit, metric, prerequisite, gap, low, high = fields
+    contrast = None if prerequisite is None else "1,n"
+    row = ModelDifference(
+        "a", "b", "sums", unit, metric, prerequisite, contrast, 0.5, 0.5 - gap, gap, low, high, 0.001, 0.01, 9
+    )
+    task = dodiag.load_task(runs / "p" / "task.yaml")
+    out = StringIO()
+    report = comparison_report(ModelDifferences([row]), Changes(0, 0, (), (), 0), task, "a\x1b[2J", "[b]", 0.95)
+    Console(file=out, width=118).print(report)
+    assert sentence in out.getvalue()
+    assert "No difference" not in out.getvalue()
+    assert "A is a\\x1b[2J, B is [b]" in out.getvalue()
+
+
+def test_tables_of_other_tasks_are_refused(runs, command, tmp_path):
+    table = written(runs, tmp_path / "other.parquet", "weak", task="elsewhere")
+    code, out, err = command("compare", runs / "strong", table)
+    assert (code, out) == (2, "")
+    assert "other tasks, sums and elsewhere" in err
+
+
+def test_a_run_is_itself_by_any_path(runs, command):
+    code, _, err = command("compare", runs / "weak", runs / "strong" / ".." / "weak")
+    assert code == 2
+    assert "compared with itself" in err
