@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from dodiag.problems import DodiagError
+from dodiag.interventions.media import MediaRule, Medium
+from dodiag.interventions.pictures import Picture, encode, prepare, scaled, upright
+from dodiag.scm.media import kind_of, open_picture
 from dodiag.scm.pack import Annotation, Point
 
 if TYPE_CHECKING:
@@ -26,31 +27,59 @@ def colour_of(index: int) -> str:
     return PALETTE[index % len(PALETTE)]
 
 
-def annotate(data: bytes, drawings: Sequence[Drawing]) -> bytes:
-    """Return a copy of an encoded picture with annotations drawn on it, in the same format.
+def annotate(data: bytes, drawings: Sequence[Drawing], rule: MediaRule | None = None) -> bytes:
+    """Return an encoded copy of an encoded picture with annotations drawn on it; see :func:`annotated`."""
+    rule = rule or MediaRule()
+    return annotated(prepare(data, "picture", rule), drawings, rule).data
+
+
+def annotated(ready: Picture, drawings: Sequence[Drawing], rule: MediaRule) -> Medium:
+    """Return a copy of a prepared picture with annotations drawn on it, encoded as the picture itself is sent.
 
     Parameters
     ----------
-    data : bytes
-        The encoded picture.
+    ready : Picture
     drawings : sequence of (colour, Annotation)
-        In pixel coordinates of the picture as stored. Boxes are outlined, points marked with a ring, paths drawn with
-        an arrow head; labels stand beside them on a plate, so they can be read on any ground. No plate hides a shape:
-        shapes are drawn over plates.
+        In pixel coordinates of the upright picture, before the rule scales it; they are scaled with it. Boxes are
+        outlined, points marked with a ring, paths drawn with an arrow head; labels stand beside them on a plate, so
+        they can be read on any ground. No plate hides a shape: shapes are drawn over plates.
+    rule : MediaRule
 
     Raises
     ------
-    DodiagError
-        If the bytes are not a picture that Pillow reads.
+    MediumError
+        If the copy cannot be brought within the rule.
     """
-    from PIL import Image, ImageDraw, UnidentifiedImageError
+    with open_picture(ready.source, kind_of(ready.source, ready.name), ready.name) as opened:
+        base = upright(opened, ready.name, rule.ground)
 
-    try:
-        picture: Image.Image = Image.open(io.BytesIO(data))
-        form = picture.format or "PNG"
-        picture = picture.convert("RGBA" if picture.mode in ("RGBA", "LA", "PA") else "RGB")
-    except (UnidentifiedImageError, OSError) as error:
-        raise DodiagError(f"the picture cannot be annotated: {error}", "Store it as PNG or JPEG.") from None
+    def render(size: tuple[int, int]) -> Image.Image:
+        shown = base.copy() if size == base.size else scaled(base, size)
+        across, down = size[0] / base.width, size[1] / base.height
+        draw(shown, [(colour, _stretched(annotation, across, down)) for colour, annotation in drawings])
+        return shown
+
+    medium, _ = encode(render, base.size, ready.form, ready.rung, ready.name, rule)
+    return medium
+
+
+def _stretched(annotation: Annotation, across: float, down: float) -> Annotation:
+    """Return an annotation in the coordinates of a scaled picture."""
+    if across == down == 1.0:
+        return annotation
+    if annotation.box is not None:
+        left, top, right, bottom = annotation.box
+        return annotation.model_copy(update={"box": (left * across, top * down, right * across, bottom * down)})
+    if annotation.point is not None:
+        return annotation.model_copy(update={"point": (annotation.point[0] * across, annotation.point[1] * down)})
+    path = tuple((x * across, y * down) for x, y in annotation.path or ())
+    return annotation.model_copy(update={"path": path})
+
+
+def draw(picture: Image.Image, drawings: Sequence[Drawing]) -> None:
+    """Draw annotations on a decoded picture, in its own pixel coordinates."""
+    from PIL import ImageDraw
+
     canvas = ImageDraw.Draw(picture)
     width = max(2, round(min(picture.size) / 250))
     shapes = [_bounds(annotation, 4 * width) for _, annotation in drawings]
@@ -60,14 +89,6 @@ def annotate(data: bytes, drawings: Sequence[Drawing]) -> bytes:
             plates.append(_draw_label(canvas, picture.size, annotation.label, colour, shape, shapes, plates))
     for colour, annotation in drawings:
         _draw_shape(canvas, annotation, colour, width)
-    out = io.BytesIO()
-    if form == "JPEG":
-        picture.convert("RGB").save(out, form, quality=95, subsampling=0)
-    elif form == "PNG":
-        picture.save(out, form, compress_level=3)
-    else:
-        picture.save(out, "PNG", compress_level=3)
-    return out.getvalue()
 
 
 def _bounds(annotation: Annotation, radius: int) -> Rectangle:

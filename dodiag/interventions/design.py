@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Literal
 
+from dodiag.interventions.media import MediaRule
 from dodiag.problems import UsageError
 from dodiag.vocabulary import HOMOGENEOUS, METRICS, PAPER_CONTRASTS, Configuration, Contrast, State, arms
 
@@ -37,6 +38,8 @@ class Design:
     history : {"full", "last"}
         What a chain step is given: the whole trajectory before it (CADET Appendix D.3), or only the Markov parent
         (Def. A.7).
+    media : MediaRule
+        How the files of the pack become what is sent.
 
     Raises
     ------
@@ -52,6 +55,7 @@ class Design:
     draws: int = 1
     reruns: int = 0
     history: History = "full"
+    media: MediaRule = field(default_factory=MediaRule)
 
     def __post_init__(self) -> None:
         if self.reruns < 0:
@@ -82,6 +86,7 @@ class Design:
             draws=values["draws"],
             reruns=values.get("reruns", 0),
             history=values["history"],
+            media=MediaRule.from_dict(values.get("media", {})),
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -95,6 +100,7 @@ class Design:
             "draws": self.draws,
             "reruns": self.reruns,
             "history": self.history,
+            "media": self.media.to_dict(),
         }
 
 
@@ -109,6 +115,7 @@ def make_design(
     draws: int = 1,
     reruns: int = 0,
     history: History = "full",
+    media: MediaRule | None = None,
 ) -> Design:
     """Return a design from what a user names.
 
@@ -134,6 +141,7 @@ def make_design(
         draws=draws,
         reruns=reruns,
         history=history,
+        media=media or MediaRule(),
     )
 
 

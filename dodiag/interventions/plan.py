@@ -19,7 +19,9 @@ from dodiag.interventions.design import (
     target_configurations,
 )
 from dodiag.interventions.injection import prerequisites_of
-from dodiag.interventions.prompts import TEMPLATE_VERSION
+from dodiag.interventions.media import MediaRule
+from dodiag.interventions.media_check import check_media
+from dodiag.interventions.prompts import TEMPLATE_VERSION, Assembler
 from dodiag.problems import UsageError
 from dodiag.scm.files import task_to_dict
 from dodiag.scm.graph import TaskGraph
@@ -122,6 +124,23 @@ class Plan:
                         yield Call(position, instance, question, configuration, draw, absent)
                         position += 1
 
+    def assembler(self, with_media: bool = True) -> Assembler:
+        """Return what makes the prompts of this plan, under its history and its media rule.
+
+        Parameters
+        ----------
+        with_media : bool
+            False leaves all media out, for models that see none.
+
+        Raises
+        ------
+        UsageError
+            If the plan is of a task graph alone.
+        """
+        if self.pack is None:
+            raise UsageError(f"task {self.task.name} has no instances", "Plan a task pack to get its prompts.")
+        return Assembler(self.pack, self.design.history, with_media, self.design.media)
+
     def runs(self, unit: str, configuration: Configuration) -> int:
         """Return how often each question of a unit is asked under a configuration."""
         return self.design.runs(configuration, unit == self.task.target)
@@ -162,12 +181,20 @@ class Plan:
             "template": TEMPLATE_VERSION,
             "pack": None if self.pack is None else self.pack.digest,
             "task": task_to_dict(self.task),
-            "design": self.design.to_dict(),
+            "design": _hashed(self.design),
             "units": self.asked_units,
             "instances": None if self.instances is None else sorted(self.instances),
             "limit": self.limit,
         }
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _hashed(design: Design) -> dict[str, object]:
+    """Return what a plan hash covers of a design; the default media rule adds nothing, as before there was one."""
+    values = design.to_dict()
+    if design.media == MediaRule():
+        del values["media"]
+    return values
 
 
 @lru_cache(maxsize=4096)
@@ -211,6 +238,7 @@ class PlanOptions(TypedDict, total=False):
     draws: int
     reruns: int
     history: History
+    media: MediaRule | None
 
 
 def make_plan(
@@ -228,6 +256,7 @@ def make_plan(
     draws: int = 1,
     reruns: int = 0,
     history: History = "full",
+    media: MediaRule | None = None,
 ) -> Plan:
     """Plan the calls of a task pack, or count those of a task graph.
 
@@ -257,11 +286,15 @@ def make_plan(
         :func:`dodiag.diagnose`.
     history : {"full", "last"}
         What a chain step is given.
+    media : MediaRule, optional
+        How pictures and videos become what is sent: limits, ground of transparent pictures, frames of videos.
 
     Raises
     ------
     UsageError
         If a unit, an instance or a context does not exist, or a count is not positive.
+    InvalidInput
+        With every picture and video of the asked instances that the media rule refuses, as far as headers say.
 
     Examples
     --------
@@ -283,6 +316,7 @@ def make_plan(
         draws=draws,
         reruns=reruns,
         history=history,
+        media=media,
     )
     chosen_units = None if units is None else tuple(dict.fromkeys(units))
     for unit in chosen_units or ():
@@ -298,7 +332,10 @@ def make_plan(
         raise UsageError(f"{limit} instances are asked for", "Ask for at least one.")
     for context in design.contexts:
         _check_context(task, context)
-    return Plan(task, design, pack, chosen_units, chosen, limit)
+    plan = Plan(task, design, pack, chosen_units, chosen, limit)
+    if pack is not None:
+        check_media(pack, design.media, plan.selected())
+    return plan
 
 
 def _check_context(task: TaskGraph, context: Configuration) -> None:

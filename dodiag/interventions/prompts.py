@@ -7,19 +7,22 @@ draws the annotations of the injected questions on copies of the pictures; no ot
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from pathlib import Path
 
-from dodiag.interventions.annotate import Drawing, annotate, colour_of
+from dodiag.interventions.annotate import Drawing, annotated, colour_of
 from dodiag.interventions.answer_format import format_instruction
 from dodiag.interventions.design import History
 from dodiag.interventions.injection import Prerequisite, prerequisites_of
-from dodiag.problems import DodiagError
-from dodiag.scm.answers import LETTERS, AnswerSpec, AnswerType, show_answer
+from dodiag.interventions.media import MediaRule
+from dodiag.interventions.media import Medium as Medium
+from dodiag.interventions.pictures import Picture, prepare
+from dodiag.interventions.videos import Clip, clip
+from dodiag.scm.answers import LETTERS, AnswerSpec, show_answer
 from dodiag.scm.graph import TaskGraph
+from dodiag.scm.media import HEAD, MediumError, kind_of, refuse_size
 from dodiag.scm.pack import Instance, Pack, Question, correct_answer, incorrect_answer, spec_of
 from dodiag.vocabulary import BLOCK_END, BLOCK_START, WITHHELD, Configuration, State
 
@@ -27,25 +30,6 @@ TEMPLATE_VERSION = 1
 """Part of every plan hash: a changed template is a changed experiment."""
 
 INTRODUCTION = "These questions about the same input have been answered before. Use them to answer the question below."
-
-MIME_BY_MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF8", "image/gif"),
-)
-
-
-@dataclass(frozen=True)
-class Medium:
-    """One picture or video as it is sent: its MIME type and its bytes."""
-
-    mime: str
-    data: bytes = field(repr=False)
-
-    @cached_property
-    def digest(self) -> str:
-        """SHA-256 of the bytes."""
-        return hashlib.sha256(self.data).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +50,20 @@ class Assembler:
         What a chain step is given.
     with_media : bool
         False leaves all media out, for models that see none.
+    rule : MediaRule, optional
+        How the files of the pack become what is sent.
     """
 
-    def __init__(self, pack: Pack, history: History = "full", with_media: bool = True) -> None:
+    def __init__(
+        self, pack: Pack, history: History = "full", with_media: bool = True, rule: MediaRule | None = None
+    ) -> None:
         self.pack = pack
         self.task = pack.task
         self.history: History = history
         self.with_media = with_media
+        self.rule = rule or MediaRule()
         self._instance_id: str | None = None
-        self._files: dict[str, Medium] = {}
+        self._files: dict[str, Picture | Clip] = {}
         self._drawn: dict[tuple[str, tuple[Drawing, ...]], Medium] = {}
         self._entries: dict[tuple[str, State, bool], str] = {}
 
@@ -83,8 +72,10 @@ class Assembler:
 
         Raises
         ------
-        DodiagError
-            If a medium cannot be read or annotated.
+        MediumError
+            If a medium cannot be read, brought within the rule, or annotated.
+        MissingDependency
+            If it is a video, and PyAV is not installed.
         KeyError
             If the configuration does not name a prerequisite of the question.
         """
@@ -94,8 +85,10 @@ class Assembler:
         prerequisites = prerequisites_of(self.task, instance, question, self.history)
         active = [(p, configuration[p.unit]) for p in prerequisites if configuration[p.unit] is not State.NATURAL]
         text = self._text(instance, question, active)
-        media = tuple(self._media(instance, prerequisites, configuration)) if self.with_media else ()
-        return Prompt(text, media)
+        if not self.with_media:
+            return Prompt(text)
+        media = tuple(self._media(instance, prerequisites, configuration))
+        return Prompt("\n".join([*self._notes(instance), text]), media)
 
     def _text(self, instance: Instance, question: Question, active: list[tuple[Prerequisite, State]]) -> str:
         entries = [
@@ -124,34 +117,52 @@ class Assembler:
                     for annotation in question.annotations:
                         drawings[annotation.medium or instance.media[0]].append((colour_of(index), annotation))
         for name, drawn in drawings.items():
-            yield self._annotated(instance, name, tuple(drawn)) if drawn else self._original(name)
+            shown = self._prepared(name)
+            if isinstance(shown, Picture):
+                yield self._annotated(shown, tuple(drawn)) if drawn else shown.medium
+            elif drawn:
+                where = f"instance {instance.id}: medium {name}"
+                raise MediumError(f"{where} is no picture, so nothing can be drawn on it", "Remove its annotations.")
+            else:
+                yield from shown.media
 
-    def _original(self, name: str) -> Medium:
+    def _prepared(self, name: str) -> Picture | Clip:
         if name not in self._files:
-            try:
-                data = self.pack.medium(name).read_bytes()
-            except OSError as error:
-                path = self.pack.medium(name)
-                raise DodiagError(f"medium {path} cannot be read: {error.strerror}", "Restore the file.") from None
-            self._files[name] = Medium(_mime(data, name), data)
+            self._files[name] = self._prepare(self.pack.medium(name))
         return self._files[name]
 
-    def _annotated(self, instance: Instance, name: str, drawn: tuple[Drawing, ...]) -> Medium:
-        key = (name, drawn)
+    def _prepare(self, path: Path) -> Picture | Clip:
+        try:
+            with path.open("rb") as stream:
+                head = stream.read(HEAD)
+                if kind_of(head, str(path)).startswith("video/"):
+                    return clip(path, str(path), self.rule)
+                refuse_size(path.stat().st_size, str(path))
+                data = head + stream.read()
+        except OSError as error:
+            raise MediumError(f"medium {path} cannot be read: {error.strerror}", "Restore the file.") from None
+        return prepare(data, str(path), self.rule)
+
+    def _annotated(self, ready: Picture, drawn: tuple[Drawing, ...]) -> Medium:
+        key = (ready.name, drawn)
         if key not in self._drawn:
-            original = self._original(name)
-            if not original.mime.startswith("image/"):
-                where = f"instance {instance.id}: medium {name}"
-                raise DodiagError(f"{where} is no picture, so nothing can be drawn on it", "Remove its annotations.")
-            data = annotate(original.data, drawn)
-            self._drawn[key] = Medium(_mime(data, name), data)
+            self._drawn[key] = annotated(ready, drawn, self.rule)
         return self._drawn[key]
+
+    def _notes(self, instance: Instance) -> Iterator[str]:
+        """Yield which pictures are frames of a video, where the instance has one."""
+        first = 1
+        for name in instance.media:
+            shown = self._prepared(name)
+            if isinstance(shown, Clip) and shown.times:
+                yield shown.note(first)
+            first += len(shown.media) if isinstance(shown, Clip) else 1
 
 
 def ask(question: Question, spec: AnswerSpec) -> str:
     """Return a question with its options and the output format: the whole text under the natural state."""
     lines = [question.text]
-    if spec.choices and spec.type in (AnswerType.CHOICE, AnswerType.LETTER_LIST):
+    if spec.choices and spec.needs_choices:
         labelled = zip(LETTERS, spec.choices, strict=False)
         lines += [letter if option.strip().upper() == letter else f"{letter}. {option}" for letter, option in labelled]
     return "\n".join([*lines, "", format_instruction(spec)])
@@ -176,16 +187,3 @@ def entry(task: TaskGraph, instance: Instance, question: Question, state: State,
         case State.QUESTION_ONLY | State.NATURAL:
             pass
     return "  " + json.dumps(fields, ensure_ascii=False)
-
-
-def _mime(data: bytes, name: str) -> str:
-    for magic, mime in MIME_BY_MAGIC:
-        if data.startswith(magic):
-            return mime
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "image/webp"
-    if data[4:8] == b"ftyp":
-        return "video/mp4"
-    if data.startswith(b"\x1aE\xdf\xa3"):
-        return "video/webm"
-    raise DodiagError(f"medium {name} is neither a picture nor a video", "Use PNG, JPEG, WebP, GIF, MP4 or WebM.")

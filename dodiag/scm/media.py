@@ -38,6 +38,9 @@ PICTURES = {
 }
 """Pillow's name for each kind of picture that is read."""
 
+TURNED = ("JPEG", "MPO", "PNG", "WEBP", "AVIF")
+"""Formats that Pillow opens as stored; it turns the others by itself."""
+
 TAKEN = "Use PNG, JPEG, WebP, GIF, BMP, TIFF, AVIF, HEIC or JPEG 2000, or MP4, MOV, WebM, Matroska or AVI."
 VIDEO_CURE = "Install it: pip install 'dodiag[video]'."
 
@@ -96,7 +99,7 @@ def sniff(head: bytes) -> str | None:
         return {b"WEBP": "image/webp", b"AVI ": "video/x-msvideo"}.get(head[8:12])
     if head[:2] == b"BM" and head[6:10] == b"\0\0\0\0":
         return "image/bmp"
-    if head[4:8] == b"ftyp":
+    if head[4:8] == b"ftyp" and len(head) >= 12:
         return _brand(head)
     if head.startswith(b"\x1aE\xdf\xa3"):
         return "video/webm" if b"webm" in head[:64] else "video/x-matroska"
@@ -215,6 +218,8 @@ def open_picture(source: Path | bytes, mime: str, name: str) -> Image.Image:
     """
     from PIL import Image, UnidentifiedImageError
 
+    if mime not in PICTURES:
+        raise MediumError(f"medium {name} is no picture, but {mime}", TAKEN)
     form = PICTURES[mime]
     if form == "HEIF":
         _register_heif(name)
@@ -259,7 +264,7 @@ def upright_size(picture: Image.Image) -> tuple[int, int]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            turned = picture.format in ("JPEG", "MPO") and picture.getexif().get(0x0112) in (5, 6, 7, 8)
+            turned = picture.format in TURNED and picture.getexif().get(0x0112) in (5, 6, 7, 8)
     except Exception:
         turned = False
     width, height = picture.size

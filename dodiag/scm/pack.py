@@ -17,10 +17,11 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from dodiag.problems import InvalidInput, Problem, UsageError
-from dodiag.scm.answers import Answer, AnswerSpec, AnswerType, draw_incorrect, normalise, same_answer
+from dodiag.scm.answers import Answer, AnswerSpec, draw_incorrect, normalise, same_answer
 from dodiag.scm.field_errors import explain
 from dodiag.scm.files import find_task_file, load_task, task_to_dict
 from dodiag.scm.graph import TaskGraph
+from dodiag.scm.media import Header, MediumError, check_medium
 
 INSTANCES = "instances.jsonl"
 MAX_LINE = 50_000_000
@@ -31,6 +32,8 @@ Point = tuple[Pixel, Pixel]
 
 class Annotation(BaseModel):
     """Where in a picture a question's truth is, in pixel coordinates (x right, y down).
+
+    They refer to the picture held upright, as its EXIF orientation says and viewers show it, in the size of the file.
 
     Parameters
     ----------
@@ -183,6 +186,8 @@ class Pack:
     questions_per_unit : mapping of str to int
     digest : str
         SHA-256 of the task graph and of every instance line: the pack's content, not its place.
+    media_kinds : mapping of str to int
+        How many files of each MIME type the instances list.
     """
 
     folder: Path
@@ -191,6 +196,7 @@ class Pack:
     question_count: int
     questions_per_unit: Mapping[str, int]
     digest: str
+    media_kinds: Mapping[str, int] = field(default_factory=dict, compare=False)
     _offsets: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
     def instances(self) -> Iterator[Instance]:
@@ -259,6 +265,7 @@ def load_pack(path: str | Path) -> Pack:
         question_count=scan.per_unit.total(),
         questions_per_unit={unit: scan.per_unit[unit] for unit in task.units},
         digest=scan.digest,
+        media_kinds=scan.media_kinds,
         _offsets=scan.offsets,
     )
 
@@ -283,13 +290,17 @@ class _Scan:
         self.file = str(folder / INSTANCES)
         self.offsets: dict[str, int] = {}
         self.per_unit: Counter[str] = Counter()
-        self.media: dict[str, str | None] = {}
+        self.media: dict[str, Header | Trouble] = {}
         self.root = folder.resolve()
         self.hash = hashlib.sha256()
 
     @property
     def digest(self) -> str:
         return self.hash.hexdigest()
+
+    @property
+    def media_kinds(self) -> Mapping[str, int]:
+        return Counter(header.mime for header in self.media.values() if isinstance(header, Header))
 
     def run(self) -> list[Problem]:
         problems: list[Problem] = []
@@ -319,7 +330,7 @@ class _Scan:
             return [problem(f"instance {instance.id}", "this id stands twice", "Give every instance its own id.")]
         self.offsets[instance.id] = offset
         where = f"instance {instance.id}"
-        found = [problem(where, *trouble) for name in instance.media if (trouble := self._medium(name))]
+        found = [problem(where, *got) for name in instance.media if isinstance(got := self._medium(name), tuple)]
         twice = [name for name, count in Counter(instance.media).items() if count > 1]
         found += [problem(where, f"lists medium {name} twice", "List it once.") for name in twice]
         ids = Counter(question.id for question in instance.questions)
@@ -336,6 +347,7 @@ class _Scan:
             if self.task is not None:
                 checks = _question_troubles(self.task, instance, question, ids)
                 found += [problem(place, *trouble) for trouble in checks]
+            found += [problem(place, *trouble) for trouble in self._misplaced(instance, question)]
         return found
 
     def _field_problems(self, error: ValidationError, text: bytes, number: int) -> Iterator[Problem]:
@@ -362,20 +374,50 @@ class _Scan:
                 trouble = explain(item, location)
             yield Problem(self.file, number, where, *trouble)
 
-    def _medium(self, name: str) -> tuple[str, str] | None:
+    def _medium(self, name: str) -> Header | Trouble:
         if name not in self.media:
-            self.media[name] = self._medium_trouble(name)
-        trouble = self.media[name]
-        return None if trouble is None else (f"medium {name} {trouble}", "Put it into the pack's media/ folder.")
+            self.media[name] = self._header(name)
+        return self.media[name]
 
-    def _medium_trouble(self, name: str) -> str | None:
+    def _header(self, name: str) -> Header | Trouble:
+        cure = "Put it into the pack's media/ folder."
         path = Path(name)
         if path.is_absolute() or ".." in path.parts or "\0" in name:
-            return "is outside the pack"
+            return f"medium {name} is outside the pack", cure
         resolved = (self.root / path).resolve()
         if not resolved.is_relative_to(self.root):
-            return "is outside the pack"
-        return None if resolved.is_file() else "is missing"
+            return f"medium {name} is outside the pack", cure
+        if not resolved.is_file():
+            return f"medium {name} is missing", cure
+        try:
+            return check_medium(resolved, name)
+        except MediumError as error:
+            return error.message, error.cure
+
+    def _misplaced(self, instance: Instance, question: Question) -> Iterator[Trouble]:
+        """Yield the annotations that could not be seen: on a video, or wholly outside their picture."""
+        for annotation in question.annotations:
+            name = annotation.medium or (instance.media[0] if len(instance.media) == 1 else None)
+            header = None if name is None or name not in instance.media else self._medium(name)
+            if not isinstance(header, Header):
+                continue
+            if header.size is None:
+                what = f"an annotation is on the video {name}, and nothing is drawn on videos"
+                yield what, "Remove it: a mark has no moment in time."
+            elif not _touches(annotation, *header.size):
+                what = f"an annotation lies outside {name}, which has {header.size[0]} x {header.size[1]} pixels"
+                yield what, "Give pixels of the picture held upright."
+
+
+def _touches(annotation: Annotation, width: int, height: int) -> bool:
+    """Return whether any part of an annotation's frame is on a picture of this size."""
+    points = annotation.path or ()
+    if annotation.box is not None:
+        points = (annotation.box[:2], annotation.box[2:])
+    elif annotation.point is not None:
+        points = (annotation.point,)
+    xs, ys = [x for x, _ in points], [y for _, y in points]
+    return max(xs) >= 0 and min(xs) <= width and max(ys) >= 0 and min(ys) <= height
 
 
 def _question_troubles(
@@ -412,7 +454,7 @@ def _answer_troubles(task: TaskGraph, instance: Instance, question: Question) ->
     except ValidationError as error:
         yield str(error.errors()[0]["ctx"]["error"]), "Correct 'choices'."
         return
-    if spec.type in (AnswerType.CHOICE, AnswerType.LETTER_LIST) and spec.choices is None:
+    if spec.needs_choices and spec.choices is None:
         yield f"unit {question.unit} asks for a {spec.type}, but there are no choices", "Add 'choices'."
         return
     try:

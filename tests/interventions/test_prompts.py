@@ -204,6 +204,10 @@ def test_the_original_file_is_sent_byte_for_byte(tmp_path):
 
 def test_what_is_no_picture_is_refused_by_its_bytes(tmp_path):
     instance = {**sums_instance(0), "media": ["media/x.png"]}
-    pack = load_pack(write_pack(tmp_path / "p", SUMS, [instance], {"media/x.png": b"a text file"}))
+    folder = write_pack(tmp_path / "p", SUMS, [instance], {"media/x.png": picture()})
+    pack = load_pack(folder)
+    (folder / "media" / "x.png").write_bytes(b"a text file")
     with pytest.raises(DodiagError, match="neither a picture nor a video"):
         prompt(pack, "a", "")
+    with pytest.raises(DodiagError, match="neither a picture nor a video"):
+        load_pack(folder)
