@@ -16,16 +16,19 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from dodiag.problems import DodiagError, UsageError
+from dodiag.runners.damage import PATIENCE, require_whole
 from dodiag.runners.migration import SCHEMA_VERSION, build, migrate, stored_version
 from dodiag.runners.protocol import Finish, Reply, Usage
 
 LEDGER = "ledger.sqlite"
 LOCK = "lock.sqlite"
 DRAFT = f".{LEDGER}.new"
-LEFTOVERS = (LOCK, DRAFT)
+
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
+"""Codes that speak of the content; the last one is that of a table that is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,9 @@ TABLES: Mapping[str, type[Row]] = {
     "failures": FailureRow,
     "verdicts": VerdictRow,
 }
+TABLE_OF = {cls: table for table, cls in TABLES.items()}
+ORDER: Mapping[str, str] = {"replies": "key", "calls": "position", "failures": "id", "verdicts": "key"}
+_R = TypeVar("_R", ReplyRow, CallRow, FailureRow, VerdictRow)
 COLUMNS: Mapping[type[Row], tuple[str, ...]] = {
     cls: tuple(field.name for field in fields(cls)) for cls in TABLES.values()
 }
@@ -162,11 +168,29 @@ _REPLACE_CALL = _insert("calls", f"ON CONFLICT (position) DO UPDATE SET {_replac
 
 def is_unused(folder: Path) -> bool:
     """Return whether a run may start in a folder: it is missing, or holds only what a start that was killed left."""
-    return not folder.exists() or all(file.name.removesuffix("-journal") in LEFTOVERS for file in folder.iterdir())
+    return not folder.exists() or all(file.name.startswith((LOCK, DRAFT)) for file in folder.iterdir())
 
 
 def _unwritable(folder: Path, error: Exception) -> UsageError:
     return UsageError(f"{folder} cannot be written: {error}", "Choose another folder for --out.")
+
+
+def _remove_drafts(folder: Path) -> None:
+    for end in ("", "-wal", "-shm", "-journal"):
+        (folder / f"{DRAFT}{end}").unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Name the file and the cure where it cannot be written."""
+    try:
+        yield
+    except sqlite3.ProgrammingError:
+        raise
+    except sqlite3.Error as error:
+        message = f"the ledger {path} cannot be written: {error}"
+        cure = "Free space or correct the permissions, then continue the run; every reply before this one is kept."
+        raise DodiagError(message, cure) from None
 
 
 def _stored(value: Any) -> Any:
@@ -179,12 +203,17 @@ def _stored(value: Any) -> Any:
     return value
 
 
-def _loaded(value: Any) -> Any:
+def loaded(value: Any) -> Any:
+    """Return a value that SQLite gave as it was before it was stored."""
     return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
 
 
 def _values(row: Row) -> tuple[Any, ...]:
     return tuple(_stored(getattr(row, name)) for name in COLUMNS[type(row)])
+
+
+class DamagedLedger(UsageError):
+    """A ledger that is there and cannot be read as it was written."""
 
 
 class Ledger:
@@ -201,29 +230,33 @@ class Ledger:
         If there is no ledger, it is damaged, or a newer release wrote it.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, name: str = LEDGER) -> None:
         self.folder = folder
-        self.path = folder / LEDGER
+        self.path = folder / name
         if not self.path.is_file():
-            raise UsageError(f"{folder} is not a run directory (it has no {LEDGER})", "Name the folder given to --out.")
-        try:
-            self._reader = sqlite3.connect(self.path, check_same_thread=False, timeout=60)
-            version = stored_version(self._reader)
-            if isinstance(version, int) and 1 <= version < SCHEMA_VERSION:
-                version = self._brought_up(version)
-        except sqlite3.Error as error:
-            raise UsageError(f"{self.path} cannot be read: {error}", "Restore it from a copy.") from None
-        if version != SCHEMA_VERSION:
-            cure = f"This release reads schema {SCHEMA_VERSION} and older ones."
-            raise UsageError(f"{self.path} has schema {version}", cure)
+            raise UsageError(f"{folder} is not a run directory (it has no {name})", "Name the folder given to --out.")
+        with self._explained():
+            require_whole(self.path)
+            self._reader = sqlite3.connect(self.path, timeout=PATIENCE, check_same_thread=False)
+            try:
+                self._bring_up_to_date(stored_version(self._reader))
+            except BaseException:
+                self._reader.close()
+                raise
 
-    def _brought_up(self, version: int) -> Any:
-        try:
-            migrate(self._reader)
-        except sqlite3.OperationalError as error:
-            message = f"{self.path} has schema {version} and cannot be brought up to {SCHEMA_VERSION}: {error}"
-            raise UsageError(message, "Make the folder writable, or use a copy of it.") from None
-        return stored_version(self._reader)
+    def _bring_up_to_date(self, version: Any) -> None:
+        known = isinstance(version, int) and version >= 1
+        if known and version < SCHEMA_VERSION:
+            try:
+                migrate(self._reader)
+            except sqlite3.OperationalError as error:
+                message = f"{self.path} has schema {version} and cannot be brought up to {SCHEMA_VERSION}: {error}"
+                raise UsageError(message, "Make the folder writable, or use a copy of it.") from None
+        elif version != SCHEMA_VERSION:
+            newer = "A newer release of dodiag wrote it: update this one, which" if known else "This release"
+            raise UsageError(
+                f"{self.path} has schema {version}", f"{newer} reads schema {SCHEMA_VERSION} and older ones."
+            )
 
     @classmethod
     def create(cls, folder: Path, manifest: Mapping[str, Any]) -> Ledger:
@@ -234,111 +267,179 @@ class Ledger:
         UsageError
             If the folder holds a ledger already, or cannot be written.
         """
-        path = folder / LEDGER
+        with cls.drafted(folder, manifest):
+            pass
+        return cls(folder)
+
+    @classmethod
+    @contextlib.contextmanager
+    def drafted(cls, folder: Path, manifest: Mapping[str, Any]) -> Iterator[Ledger]:
+        """Give an empty ledger to fill, which becomes the folder's when the block ends, whole or not at all.
+
+        A process that is killed in between leaves a folder in which a run may start.
+
+        Raises
+        ------
+        UsageError
+            If the folder holds a ledger already, or cannot be written.
+        """
+        path, draft = folder / LEDGER, folder / DRAFT
         if path.exists():
             raise UsageError(f"{folder} already holds a run", f"Continue it with: dodiag resume {folder}")
-        draft = folder / DRAFT
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            draft.unlink(missing_ok=True)
-            connection = sqlite3.connect(draft)
-            build(connection, {"manifest": dict(manifest)})
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.close()
-            draft.rename(path)
+            _remove_drafts(folder)
+            with contextlib.closing(sqlite3.connect(draft)) as connection:
+                build(connection, {"manifest": dict(manifest)})
+                connection.execute("PRAGMA journal_mode=WAL")
         except (OSError, sqlite3.Error) as error:
             raise _unwritable(folder, error) from None
-        return cls(folder)
+        try:
+            with cls(folder, name=DRAFT) as ledger:
+                yield ledger
+                ledger._settle()
+            draft.rename(path)
+        except OSError as error:
+            raise _unwritable(folder, error) from None
+        finally:
+            _remove_drafts(folder)
+
+    def _settle(self) -> None:
+        """Bring the whole log into the file, so that the file alone is the ledger."""
+        with _writing(self.path):
+            busy, *_ = self._reader.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            raise DodiagError(f"the ledger {self.path} is held by another process", "Try again when it has ended.")
 
     def meta(self, name: str) -> Any:
         """Return one entry of the ledger's description, such as ``manifest``; None where there is none."""
-        row = self._reader.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-        return None if row is None else json.loads(row[0])
+        row = next(self._read("SELECT value FROM meta WHERE name = ?", (name,)), None)
+        with self._explained():
+            return None if row is None else json.loads(row[0])
+
+    def all_meta(self) -> dict[str, Any]:
+        """Return the ledger's whole description."""
+        with self._explained():
+            return {name: json.loads(value) for name, value in self._read("SELECT name, value FROM meta")}
 
     @property
     def manifest(self) -> dict[str, Any]:
         """What the run is: pack, plan, model, parameters, versions."""
-        return dict(self.meta("manifest"))
+        found = self.meta("manifest")
+        if not isinstance(found, dict):
+            raise DamagedLedger(f"{self.path} cannot be read: it does not say what the run is", self._recovery)
+        return found
 
     def write_meta(self, name: str, value: Any) -> None:
-        """Replace one entry of the ledger's description."""
-        with self._reader:
+        """Replace one entry of the ledger's description.
+
+        Raises
+        ------
+        DodiagError
+            If it cannot be written, for instance because the disk is full.
+        """
+        with _writing(self.path), self._reader:
             self._reader.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, json.dumps(value)))
+
+    def shrink(self) -> None:
+        """Give the space that nothing uses back to the disk.
+
+        Raises
+        ------
+        DodiagError
+            If there is no space for the copy that this takes, or another process holds the ledger.
+        """
+        with _writing(self.path):
+            self._reader.execute("VACUUM")
+        self._settle()
 
     def reply(self, key: str) -> ReplyRow | None:
         """Return the stored reply of a request, if there is one."""
-        return self._one_reply("key = ?", (key,))
+        return next(self._of(ReplyRow, "WHERE key = ?", (key,)), None)
 
     def reply_to_prompt(self, digest: str, draw: int) -> ReplyRow | None:
         """Return the stored reply to a prompt, whatever model and parameters the key carries."""
-        return self._one_reply("prompt_digest = ? AND draw = ?", (digest, draw))
-
-    def _one_reply(self, where: str, values: tuple[Any, ...]) -> ReplyRow | None:
-        columns = ", ".join(COLUMNS[ReplyRow])
-        row = self._reader.execute(f"SELECT {columns} FROM replies WHERE {where} LIMIT 1", values).fetchone()
-        return None if row is None else ReplyRow(*map(_loaded, row))
+        return next(self._of(ReplyRow, "WHERE prompt_digest = ? AND draw = ? LIMIT 1", (digest, draw)), None)
 
     def answered_positions(self) -> Iterator[int]:
         """Yield the positions of the plan that have an answer."""
-        for (position,) in self._reader.execute("SELECT position FROM calls"):
+        for (position,) in self._read("SELECT position FROM calls"):
             yield position
-
-    def calls(self) -> Iterator[CallRow]:
-        """Yield the answered calls in plan order."""
-        query = f"SELECT {', '.join(COLUMNS[CallRow])} FROM calls ORDER BY position"
-        for row in self._reader.execute(query):
-            yield CallRow(*map(_loaded, row))
-
-    def open_failures(self) -> Iterator[FailureRow]:
-        """Yield, in plan order, the last failure of every call that has no answer."""
-        query = f"""
-            SELECT {", ".join(COLUMNS[FailureRow])} FROM failures
-            WHERE id IN (SELECT max(id) FROM failures GROUP BY position)
-            AND position NOT IN (SELECT position FROM calls) ORDER BY position"""
-        for row in self._reader.execute(query):
-            yield FailureRow(*map(_loaded, row))
-
-    def rows(self, table: str) -> Iterator[Row]:
-        """Yield every row of a table of :data:`TABLES`, in the order of its key, on a connection of its own."""
-        row_class = TABLES[table]
-        reader = sqlite3.connect(self.path, timeout=60)
-        try:
-            for row in reader.execute(f"SELECT {', '.join(COLUMNS[row_class])} FROM {table} ORDER BY 1"):
-                yield row_class(*map(_loaded, row))
-        finally:
-            reader.close()
-
-    def all_meta(self) -> dict[str, Any]:
-        """Return the ledger's whole description."""
-        return {name: json.loads(value) for name, value in self._reader.execute("SELECT name, value FROM meta")}
 
     def call(self, position: int) -> CallRow | None:
         """Return the answer to one line of the plan, if there is one."""
-        query = f"SELECT {', '.join(COLUMNS[CallRow])} FROM calls WHERE position = ?"
-        row = self._reader.execute(query, (position,)).fetchone()
-        return None if row is None else CallRow(*map(_loaded, row))
+        return next(self._of(CallRow, "WHERE position = ?", (position,)), None)
+
+    def calls(self) -> Iterator[CallRow]:
+        """Yield the answered calls in plan order."""
+        return self._of(CallRow, "ORDER BY position")
+
+    def open_failures(self) -> Iterator[FailureRow]:
+        """Yield, in plan order, the last failure of every call that has no answer."""
+        where = """WHERE id IN (SELECT max(id) FROM failures GROUP BY position)
+            AND position NOT IN (SELECT position FROM calls) ORDER BY position"""
+        return self._of(FailureRow, where)
 
     def verdict(self, key: str) -> VerdictRow | None:
         """Return a stored judgement, if there is one."""
-        query = f"SELECT {', '.join(COLUMNS[VerdictRow])} FROM verdicts WHERE key = ?"
-        row = self._reader.execute(query, (key,)).fetchone()
-        return None if row is None else VerdictRow(*map(_loaded, row))
+        return next(self._of(VerdictRow, "WHERE key = ?", (key,)), None)
 
     def verdicts(self) -> Iterator[VerdictRow]:
         """Yield all judgements, by key."""
-        for row in self._reader.execute(f"SELECT {', '.join(COLUMNS[VerdictRow])} FROM verdicts ORDER BY key"):
-            yield VerdictRow(*map(_loaded, row))
+        return self._of(VerdictRow, "ORDER BY key")
+
+    def rows(self, table: str) -> Iterator[Row]:
+        """Yield every row of a table of :data:`TABLES`, in the order of its key, on a connection of its own."""
+        kind = TABLES[table]
+        with self._explained(), contextlib.closing(sqlite3.connect(self.path, timeout=PATIENCE)) as reader:
+            for row in reader.execute(f"SELECT {', '.join(COLUMNS[kind])} FROM {table} ORDER BY {ORDER[table]}"):
+                yield kind(*map(loaded, row))
+
+    def undecodable(self, table: str) -> set[str]:
+        """Return the columns of a table in which there is text with lone surrogates."""
+        names = COLUMNS[TABLES[table]]
+        stored = ", ".join(f"max(typeof({name}) = 'blob')" for name in names)
+        found = next(self._read(f"SELECT {stored} FROM {table}"))
+        return {name for name, has in zip(names, found, strict=True) if has}
 
     @property
     def empty(self) -> bool:
         """Whether no reply has been stored yet."""
-        return self._reader.execute("SELECT 1 FROM replies LIMIT 1").fetchone() is None
+        return next(self._read("SELECT 1 FROM replies LIMIT 1"), None) is None
 
     def usage(self) -> tuple[int, int, int]:
         """Return the number of distinct replies and their input and output tokens, as far as reported."""
         query = "SELECT count(*), coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0) FROM replies"
-        count, tokens_in, tokens_out = self._reader.execute(query).fetchone()
+        count, tokens_in, tokens_out = next(self._read(query))
         return count, tokens_in, tokens_out
+
+    def _of(self, kind: type[_R], where: str, values: tuple[Any, ...] = ()) -> Iterator[_R]:
+        for row in self._read(f"SELECT {', '.join(COLUMNS[kind])} FROM {TABLE_OF[kind]} {where}", values):
+            yield kind(*row)
+
+    def _read(self, query: str, values: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+        with self._explained():
+            for row in self._reader.execute(query, values):
+                yield tuple(map(loaded, row))
+
+    @property
+    def _recovery(self) -> str:
+        return f"Restore it from a copy, or save what can be read: dodiag merge {self.folder} --out NEW_FOLDER"
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Name the file and the cure where it cannot be read."""
+        try:
+            yield
+        except sqlite3.ProgrammingError:
+            raise
+        except (sqlite3.Error, ValueError, OSError) as error:
+            message, code = f"{self.path} cannot be read: {error}", getattr(error, "sqlite_errorcode", None)
+            if code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise UsageError(message, "Another process holds it: try again when it has ended.") from None
+            if isinstance(error, OSError) or (code is not None and code & 0xFF not in _DAMAGE):
+                raise UsageError(message, "Make the folder writable and see that its disk works.") from None
+            raise DamagedLedger(message, self._recovery) from None
 
     def close(self) -> None:
         """Close the reading connection."""
@@ -409,10 +510,10 @@ class LedgerWriter:
         self._path = path
         self._together = together
         self._waiting: list[tuple[Row, ...]] = []
-        with self._explained():
-            self._connection = sqlite3.connect(path, timeout=60, check_same_thread=False)
+        with _writing(self._path):
+            self._connection = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
             self._connection.execute("PRAGMA synchronous=NORMAL")
-            self._syncing = sqlite3.connect(path, timeout=60, check_same_thread=False)
+            self._syncing = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
             self._syncing.execute("PRAGMA synchronous=NORMAL")
         self._syncing_lock = threading.Lock()
         self._closed = False
@@ -430,10 +531,11 @@ class LedgerWriter:
             self._commit()
 
     def _commit(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        with self._explained(), self._connection:
-            for row in itertools.chain.from_iterable(waiting):
+        """Write what waits; what cannot be written goes on waiting, and :meth:`close` tries once more."""
+        with _writing(self._path), self._connection:
+            for row in itertools.chain.from_iterable(self._waiting):
                 self._connection.execute(_INSERT[type(row)], _values(row))
+        self._waiting = []
 
     def flush(self) -> None:
         """Write what waits for its transaction."""
@@ -448,7 +550,7 @@ class LedgerWriter:
             If they cannot be written; then all are as they were.
         """
         self._commit()
-        with self._explained(), self._connection:
+        with _writing(self._path), self._connection:
             self._connection.executemany(_REPLACE_CALL, map(_values, rows))
 
     def sync(self) -> None:
@@ -457,7 +559,7 @@ class LedgerWriter:
         A thread cannot be cancelled, so one may still be here, or not have begun, when the writer is closed. Closing a
         connection that another thread is using crashes the interpreter; hence the lock, and nothing after the close.
         """
-        with self._syncing_lock, self._explained():
+        with self._syncing_lock, _writing(self._path):
             if not self._closed:
                 self._syncing.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
@@ -471,12 +573,3 @@ class LedgerWriter:
                 self._closed = True
                 self._syncing.close()
             self._connection.close()
-
-    @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            message = f"the ledger {self._path} cannot be written: {error}"
-            cure = "Free space or correct the permissions; every reply before this one is kept."
-            raise DodiagError(message, cure) from None
