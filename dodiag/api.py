@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from dodiag.interventions.plan import Plan, PlanOptions, make_plan
-from dodiag.problems import UsageError
+from dodiag.interventions.price import PriceTable, TokenPrices, listed_price, read_prices
+from dodiag.problems import UsageError, nearest
 from dodiag.runners.adapters.function import Function, FunctionAdapter
 from dodiag.runners.budget import Budget
+from dodiag.runners.models import known_prices
 from dodiag.runners.protocol import Adapter
 from dodiag.runners.retry import RetryPolicy
 from dodiag.runners.runner import RunOptions, RunSummary
@@ -33,6 +35,7 @@ def run(
     max_retries: int = 4,
     input_price: float | None = None,
     output_price: float | None = None,
+    prices: TokenPrices | PriceTable | str | Path | None = None,
     max_calls: int | None = None,
     max_cost: float | None = None,
     deadline: float | None = None,
@@ -59,6 +62,8 @@ def run(
         Calls in flight at once; retries of a transient failure.
     input_price, output_price : float, optional
         Money per million tokens.
+    prices : TokenPrices, mapping, str or Path, optional
+        The model's prices, or a table of prices by model, or the YAML or JSON file of one.
     max_calls, max_cost, deadline : optional
         Requests that may be sent now, money that the run may cost in all, and seconds after which nothing new is sent;
         a run that one of them stops is incomplete and can be continued.
@@ -101,7 +106,9 @@ def run(
     opened: str | Adapter = model if isinstance(model, str) else as_adapter(model)
     model_options = ModelOptions(base_url, with_media, timeout, key_variable, dict(parameters or {}))
     budget = Budget(max_calls, max_cost, deadline)
-    run_options = RunOptions(concurrency, RetryPolicy(max_retries), input_price, output_price, quiet, budget)
+    name = model if isinstance(model, str) else opened.model if isinstance(opened, Adapter) else ""
+    chosen_prices = prices_of(name, prices, input_price, output_price)
+    run_options = RunOptions(concurrency, RetryPolicy(max_retries), chosen_prices, quiet, budget)
     return start(chosen, opened, Path(out), model_options, run_options)
 
 
@@ -114,6 +121,7 @@ def resume(
     max_calls: int | None = None,
     max_cost: float | None = None,
     deadline: float | None = None,
+    prices: TokenPrices | None = None,
     quiet: bool = True,
 ) -> RunSummary:
     """Continue an interrupted run: send only the calls that have no answer.
@@ -126,7 +134,9 @@ def resume(
     concurrency, max_retries : int, optional
         Replace those the run was started with.
     max_calls, max_cost, deadline : optional
-        As in :func:`run`, from now on; the limits of the start do not hold any more.
+        As in :func:`run`, from now on. A limit of money holds until it is replaced; ``inf`` lifts it.
+    prices : TokenPrices, optional
+        Replace those the run was started with.
     quiet : bool
 
     Raises
@@ -135,7 +145,13 @@ def resume(
         If the folder holds no run, or the pack has changed since.
     """
     budget = Budget(max_calls, max_cost, deadline)
-    changes = {"concurrency": concurrency, "max_retries": max_retries, "quiet": quiet, "budget": budget}
+    changes = {
+        "concurrency": concurrency,
+        "max_retries": max_retries,
+        "quiet": quiet,
+        "budget": budget,
+        "prices": prices,
+    }
     return _resume(Path(run_dir), None if pack is None else Path(pack), changes)[1]
 
 
@@ -174,6 +190,37 @@ def generate(
     sized = {} if instances is None else {"instances": instances}
     generator(task)(Path(out), seed=seed, progress=progress, **sized)
     return load_pack(out)
+
+
+def prices_of(
+    model: str,
+    prices: TokenPrices | PriceTable | str | Path | None = None,
+    input_price: float | None = None,
+    output_price: float | None = None,
+) -> TokenPrices | None:
+    """Return a model's prices from whatever form they are given in; None where none is given.
+
+    Raises
+    ------
+    UsageError
+        If they are given twice, only one of two is given, or a table does not have the model.
+    InvalidInput
+        If a file has problems.
+    """
+    pair = input_price, output_price
+    if pair != (None, None):
+        if prices is not None:
+            raise UsageError("input_price and prices are both given", "Give one of them.")
+        if input_price is None or output_price is None:
+            raise UsageError("one of input_price and output_price is missing", "Give both.")
+        return TokenPrices(input_price, output_price)
+    if prices is None or isinstance(prices, TokenPrices):
+        return prices
+    table = read_prices(prices) if isinstance(prices, str | Path) else prices
+    found = listed_price(table, model) or known_prices(model)
+    if found is None:
+        raise UsageError(f"the prices do not have the model {model}", nearest(model, table))
+    return found
 
 
 def as_adapter(model: Adapter | Function) -> Adapter:

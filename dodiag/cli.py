@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-import json
-import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from dodiag import cli_compare, cli_prove, cli_rescore, cli_show, cli_transfer
 from dodiag.cli_options import (
+    AnimatedOption,
     ConcurrencyOption,
     ContextOption,
     ContrastOption,
     DeadlineOption,
     DrawsOption,
     FactorialFlag,
+    GroundOption,
     HistoryOption,
     InstanceOption,
     JsonFlag,
     LimitOption,
     MaxCallsOption,
     MaxCostOption,
+    MaxImageBytesOption,
+    MaxPixelsOption,
+    MaxVideoSecondsOption,
     MinDenominatorOption,
     PriceOption,
+    PricesOption,
     QuickFlag,
     QuietFlag,
     RerunsOption,
@@ -33,24 +37,29 @@ from dodiag.cli_options import (
     TargetFlag,
     TaskOption,
     UnitOption,
+    VideoFpsOption,
+    VideoFramesOption,
+    VideoOption,
+    chosen_prices,
     parsed_parameters,
     planning,
-    price_per_million,
+    replaced_prices,
 )
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-
-    from dodiag.runners.runner import RunSummary
-    from dodiag.scm.graph import TaskGraph
-
-EXIT_OK, EXIT_INPUT, EXIT_INCOMPLETE, EXIT_INTERRUPTED = 0, 2, 3, 130
-
-
-def examples(*commands: str) -> str:
-    """Return the epilog of a command's help."""
-    return "\b\nExamples:\n" + "\n".join(f"  {command}" for command in commands)
-
+from dodiag.cli_output import (
+    EXIT_INPUT,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    announce,
+    examples,
+    finish,
+    print_json,
+    scores_of,
+    show,
+    show_report,
+    tasks_of,
+    warn_if_incomplete,
+    write_text,
+)
 
 app = typer.Typer(
     name="dodiag",
@@ -131,6 +140,14 @@ def plan(
     draws: DrawsOption = 1,
     reruns: RerunsOption = 0,
     history: HistoryOption = "full",
+    max_pixels: MaxPixelsOption = None,
+    max_image_bytes: MaxImageBytesOption = None,
+    ground: GroundOption = None,
+    animated: AnimatedOption = None,
+    video: VideoOption = None,
+    video_frames: VideoFramesOption = None,
+    video_fps: VideoFpsOption = None,
+    max_video_seconds: MaxVideoSecondsOption = None,
     instances: Annotated[
         int | None, typer.Option("--instances", help="Instances to assume for a task graph without any.")
     ] = None,
@@ -139,6 +156,7 @@ def plan(
         str | None, typer.Option("--model", help="Take the price of this model, where one is known.")
     ] = None,
     price: PriceOption = None,
+    prices: PricesOption = None,
     output_tokens: Annotated[int, typer.Option("--output-tokens", help="Tokens of one reply, assumed.")] = 100,
     latency: Annotated[float, typer.Option("--latency", help="Seconds of one call, assumed.")] = 2.0,
     as_json: JsonFlag = False,
@@ -152,12 +170,17 @@ def plan(
 
     options = planning(locals())
     subject = load_pack(path) if (Path(path) / "instances.jsonl").is_file() else load_task(path)
-    chosen = make_plan(
-        subject,
-        **options,
+    chosen = make_plan(subject, **options)
+    known = chosen_prices(price, prices, model)
+    assumptions = Assumptions(
+        output_tokens=output_tokens,
+        latency=latency,
+        concurrency=concurrency,
+        input_price=None if known is None else known.input,
+        output_price=None if known is None else known.output,
+        instances=instances,
     )
-    prices = price_per_million(price, model)
-    cost = price_of(chosen, Assumptions(output_tokens, latency, concurrency, *prices, instances))
+    cost = price_of(chosen, assumptions)
     if as_json:
         print_json(
             {
@@ -259,6 +282,14 @@ def run(
     draws: DrawsOption = 1,
     reruns: RerunsOption = 0,
     history: HistoryOption = "full",
+    max_pixels: MaxPixelsOption = None,
+    max_image_bytes: MaxImageBytesOption = None,
+    ground: GroundOption = None,
+    animated: AnimatedOption = None,
+    video: VideoOption = None,
+    video_frames: VideoFramesOption = None,
+    video_fps: VideoFpsOption = None,
+    max_video_seconds: MaxVideoSecondsOption = None,
     concurrency: ConcurrencyOption = 16,
     max_retries: Annotated[int, typer.Option("--max-retries", help="Retries of a transient failure.")] = 4,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that one request may take.")] = 300.0,
@@ -275,6 +306,7 @@ def run(
         str, typer.Option("--api-key-env", help="Environment variable with the API key of openai/ models.")
     ] = "OPENAI_API_KEY",
     price: PriceOption = None,
+    prices: PricesOption = None,
     max_calls: MaxCallsOption = None,
     max_cost: MaxCostOption = None,
     deadline: DeadlineOption = None,
@@ -291,7 +323,6 @@ def run(
     options = planning(locals())
     opened = open_pack(pack)
     folder = out or Path("runs") / f"{opened.task.name}-{''.join(c if c.isalnum() else '-' for c in model)}"
-    prices = price_per_million(price, model)
     announce(f"{opened.task.title}: {opened.instance_count:,} instances, model {model}, writing {folder}", quiet)
     summary = run_pack(
         opened,
@@ -305,8 +336,7 @@ def run(
         key_variable=key_variable,
         concurrency=concurrency,
         max_retries=max_retries,
-        input_price=prices[0],
-        output_price=prices[1],
+        prices=chosen_prices(price, prices, model),
         max_calls=max_calls,
         max_cost=max_cost,
         deadline=deadline,
@@ -336,6 +366,14 @@ def preview(
     draws: DrawsOption = 1,
     reruns: RerunsOption = 0,
     history: HistoryOption = "full",
+    max_pixels: MaxPixelsOption = None,
+    max_image_bytes: MaxImageBytesOption = None,
+    ground: GroundOption = None,
+    animated: AnimatedOption = None,
+    video: VideoOption = None,
+    video_frames: VideoFramesOption = None,
+    video_fps: VideoFpsOption = None,
+    max_video_seconds: MaxVideoSecondsOption = None,
     no_media: Annotated[bool, typer.Option("--no-media", help="Leave pictures out, as for a text model.")] = False,
 ) -> None:
     """Write the exact prompts and the annotated pictures that a run would send. No call is made."""
@@ -357,6 +395,8 @@ def resume(
     pack: Annotated[Path | None, typer.Option("--pack", help="Where the task pack is now, if it has moved.")] = None,
     concurrency: Annotated[int | None, typer.Option("--concurrency", help="Calls in flight at once.")] = None,
     max_retries: Annotated[int | None, typer.Option("--max-retries", help="Retries of a transient failure.")] = None,
+    price: PriceOption = None,
+    prices: PricesOption = None,
     max_calls: MaxCallsOption = None,
     max_cost: MaxCostOption = None,
     deadline: DeadlineOption = None,
@@ -370,6 +410,7 @@ def resume(
         pack=pack,
         concurrency=concurrency,
         max_retries=max_retries,
+        prices=replaced_prices(run_dir, price, prices),
         max_calls=max_calls,
         max_cost=max_cost,
         deadline=deadline,
@@ -461,119 +502,10 @@ for _name, _command, _help, _examples in (
     ("merge", cli_transfer.merge, cli_transfer.MERGE_HELP, cli_transfer.MERGE_EXAMPLES),
     ("export", cli_transfer.export, cli_transfer.EXPORT_HELP, cli_transfer.EXPORT_EXAMPLES),
     ("restore", cli_transfer.restore, cli_transfer.RESTORE_HELP, cli_transfer.RESTORE_EXAMPLES),
+    ("vacuum", cli_transfer.vacuum, cli_transfer.VACUUM_HELP, cli_transfer.VACUUM_EXAMPLES),
 ):
     app.command(name=_name, short_help=_help, epilog=examples(*_examples))(_command)
 app.command(name="prove", short_help=cli_prove.SHORT_HELP, epilog=examples(*cli_prove.EXAMPLES))(cli_prove.prove)
-
-
-def warn_if_incomplete(run_dir: Path, table: Any) -> None:
-    """Say on standard error that a run has calls without an answer."""
-    from dodiag.runners.ledger import Ledger
-
-    with Ledger(run_dir) as ledger:
-        planned = ledger.manifest["calls"]
-    answered = int((table["outcome"] != "error").sum())
-    if answered < planned:
-        typer.echo(
-            f"the run is incomplete: {answered:,} of {planned:,} calls are answered, and these are the scores of those."
-            f" Continue with: dodiag resume {run_dir}",
-            err=True,
-        )
-
-
-def tasks_of(source: Path, table: Any, task: str | None) -> list[TaskGraph]:
-    """Return the task graphs that an outcome table speaks of."""
-    from dodiag.runners.session import task_of_run
-    from dodiag.scm.files import load_task
-
-    if task is not None:
-        return [load_task(task)]
-    if source.is_dir():
-        return [task_of_run(source)]
-    return [load_task(str(name)) for name in dict.fromkeys(table["task"])]
-
-
-def scores_of(table: Any, task: TaskGraph, contrast: list[str] | None, min_denominator: float) -> tuple[Any, Any]:
-    """Return capabilities and diagnosis of a task."""
-    from dodiag.bounds.diagnosis import diagnose
-    from dodiag.bounds.scores import capabilities
-
-    return capabilities(table, task), diagnose(table, task, contrast, min_denominator=min_denominator)
-
-
-def show_report(table: Any, task: TaskGraph, capability: Any, diagnosis: Any) -> None:
-    """Print the report of one task."""
-    from dodiag.report.tables import report
-
-    show(report(table, task, capability, diagnosis))
-
-
-def finish(folder: Path, summary: RunSummary) -> None:
-    """Print what a run came to, write its tables, and end with the exit code that says so."""
-    from dodiag.bounds.scores import Scores
-    from dodiag.runners.outcomes import outcomes
-    from dodiag.runners.session import task_of_run
-
-    table, task = outcomes(folder), task_of_run(folder)
-    if len(table):
-        found = scores_of(table, task, None, 0.10)
-        show_report(table, task, *found)
-        table.to_parquet(folder / "outcomes.parquet", index=False)
-        Scores((*found[0], *found[1].scores)).to_frame().to_csv(folder / "scores.csv", index=False)
-    spent = money_line(summary)
-    typer.echo(
-        f"{summary.answered:,} calls answered in {summary.seconds:.1f} s, {summary.reused:,} from before,"
-        f" {summary.failed:,} failed, {summary.planned:,} planned{spent}"
-    )
-    typer.echo(f"written: {folder / 'ledger.sqlite'} (every reply), outcomes.parquet, scores.csv")
-    if summary.complete:
-        return
-    why = f"stopped: {summary.stopped}" if summary.stopped else f"{summary.failed:,} calls came to no reply"
-    typer.echo(f"{why}. Continue with: dodiag resume {folder}", err=True)
-    raise typer.Exit(EXIT_INTERRUPTED if summary.interrupted else EXIT_INCOMPLETE)
-
-
-def money_line(summary: RunSummary) -> str:
-    """Return what a run has cost, as far as that is known."""
-    if summary.money is None or not (summary.money or summary.money_before):
-        return ""
-    before = f" ({summary.money + summary.money_before:.4f} with what was spent before)" if summary.money_before else ""
-    rough = f"; tokens of {summary.estimated:,} replies estimated, as none were reported" if summary.estimated else ""
-    return f", {summary.money:.4f} spent{before}{rough}"
-
-
-def console() -> Console:
-    """Return a console for standard output, wide enough for the tables when nobody is looking."""
-    from rich.console import Console
-
-    return Console() if sys.stdout.isatty() else Console(width=118)
-
-
-def show(content: RenderableType) -> None:
-    """Print something rich."""
-    console().print(content, highlight=False)
-
-
-def announce(line: str, quiet: bool) -> None:
-    """Say on standard error what is about to happen."""
-    if not quiet:
-        typer.echo(line, err=True)
-
-
-def print_json(value: Any) -> None:
-    """Print a value as JSON; a lone surrogate in a model's text, which has no encoding, is written as its escape."""
-    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
-    typer.echo(re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text))
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file."""
-    from dodiag.problems import UsageError
-
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}", "Choose another place.") from None
 
 
 def version_wanted(wanted: bool) -> None:

@@ -37,7 +37,7 @@ def compare(
     With --json, standard output is the list of differences; with --list and --json, the calls that only one solved.
     """
     from dodiag.bounds.model_differences import model_differences
-    from dodiag.cli import print_json, show, tasks_of
+    from dodiag.cli_output import print_json, show, tasks_of
     from dodiag.problems import UsageError
     from dodiag.report.comparison_tables import changes_between, comparison_report
 

@@ -57,7 +57,7 @@ def prove(
     Every statement has a verdict that must come out: theorems are proved; mutants, and theorems with an assumption
     taken away, are refuted by an exact counterexample. Exit code 1 if any verdict is another one, or unknown.
     """
-    from dodiag.cli import print_json, show
+    from dodiag.cli_output import print_json, show
     from dodiag.proofs import prove as proving
 
     methods = parsed_methods(method)

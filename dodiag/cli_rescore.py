@@ -51,7 +51,7 @@ def rescore(
     No reply is asked for again. A verdict is stored with its own key, so that doing it twice costs nothing, and another
     judge is asked only about what needs one.
     """
-    from dodiag.cli import EXIT_INCOMPLETE, print_json
+    from dodiag.cli_output import EXIT_INCOMPLETE, print_json
     from dodiag.problems import UsageError
     from dodiag.runners.rescoring import rescore as rescored
 

@@ -48,7 +48,7 @@ def show_call(
     """
     from itertools import islice
 
-    from dodiag.cli import console, print_json
+    from dodiag.cli_output import console, print_json
     from dodiag.problems import UsageError
     from dodiag.report.call_view import call_report
     from dodiag.runners.ledger import Ledger

@@ -2,21 +2,143 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 from dodiag.interventions.injection import prerequisites_of
 from dodiag.interventions.plan import Plan
 from dodiag.interventions.prompts import INTRODUCTION, Medium, ask, entry
+from dodiag.problems import InvalidInput, Problem, UsageError, nearest
 from dodiag.scm.pack import Instance, Pack, Question, spec_of
+from dodiag.scm.source import Source, read_source
 from dodiag.vocabulary import Configuration, State
 
 CHARACTERS_PER_TOKEN = 4.0
 PIXELS_PER_TOKEN = 750.0
 VIDEO_TOKENS = 5_000
 BLOCK_CHARACTERS = len(INTRODUCTION) + 40
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPrices:
+    """What a model costs, in money per million tokens.
+
+    Attributes
+    ----------
+    input, output : float
+    cached_input : float or None
+        Of the input tokens that came out of the provider's cache; None bills them as input.
+    reasoning : float or None
+        Of the output tokens that are reasoning; None bills them as output.
+
+    Raises
+    ------
+    UsageError
+        If a price is negative or no number.
+    """
+
+    input: float
+    output: float
+    cached_input: float | None = None
+    reasoning: float | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is not None and not 0 <= value < math.inf:
+                raise UsageError(f"the price {field.name} is {value}", "Give money per million tokens, 0 or more.")
+
+    def cost(
+        self, read: int | None, written: int | None, cached: int | None = None, reasoning: int | None = None
+    ) -> float | None:
+        """Return the money of one call; None where a count that has a price is unknown, never 0 for it.
+
+        Parameters
+        ----------
+        read, written : int or None
+            Input tokens, those from the cache included, and output tokens, reasoning included.
+        cached, reasoning : int or None
+            The part of each with a price of its own; unknown is none of it.
+
+        Examples
+        --------
+        >>> TokenPrices(2, 10, cached_input=1).cost(1_000_000, 100_000, cached=500_000)
+        2.5
+        >>> TokenPrices(2, 10).cost(1_000_000, None) is None
+        True
+        """
+        total = 0.0
+        for count, part, full, special in (
+            (read, cached, self.input, self.cached_input),
+            (written, reasoning, self.output, self.reasoning),
+        ):
+            special = full if special is None else special
+            if count is None:
+                if full or special:
+                    return None
+                continue
+            apart = min(part or 0, count)
+            total += (count - apart) * full + apart * special
+        return total / 1e6
+
+
+PriceTable = Mapping[str, TokenPrices]
+
+
+def read_prices(path: str | Path) -> dict[str, TokenPrices]:
+    """Return the price table in a YAML or JSON file: model → ``input``, ``output``, ``cached_input``, ``reasoning``.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem of the file.
+    """
+    source = read_source(Path(path))
+    problems: list[Problem] = []
+    table: dict[str, TokenPrices] = {}
+    if not isinstance(source.data, Mapping) or not source.data:
+        cure = "Write MODEL: {input: 1.25, output: 10}."
+        raise InvalidInput([source.problem((), "", "is no mapping from models to prices", cure)])
+    for model, given in source.data.items():
+        found = list(_entry_problems(source, model, given))
+        problems += found
+        if not found:
+            table[model] = TokenPrices(**{name: float(value) for name, value in given.items() if value is not None})
+    if problems:
+        raise InvalidInput(problems)
+    return table
+
+
+def _entry_problems(source: Source, model: str, given: Any) -> Iterator[Problem]:
+    names = [field.name for field in fields(TokenPrices)]
+    if not isinstance(given, Mapping):
+        yield source.problem((model,), model, "has no prices", "Write {input: 1.25, output: 10}.")
+        return
+    for name, value in given.items():
+        if name not in names:
+            yield source.problem((model, name), model, f"'{name}' is no price", nearest(name, names))
+        elif value is None and name in ("cached_input", "reasoning"):
+            continue
+        elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+            cure = "Give money per million tokens, 0 or more."
+            yield source.problem((model, name), model, f"{name} is {value!r}, no price", cure)
+    for name in ("input", "output"):
+        if name not in given:
+            yield source.problem((model,), model, f"has no price '{name}'", "Give input and output at least.")
+
+
+def listed_price(table: PriceTable, model: str) -> TokenPrices | None:
+    """Return a model's prices in a table, by its whole name or by the name behind ``openai/`` or ``litellm:``."""
+    for prefix in ("", "openai/", "litellm:"):
+        if model.startswith(prefix) and (found := table.get(model.removeprefix(prefix))) is not None:
+            return found
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,3 +327,23 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+_SPAN = re.compile(r"(\d+(?:\.\d+)?) ?(ms|s|m|h)", re.IGNORECASE)
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def seconds_of_span(text: Any) -> float | None:
+    """Return the seconds of a span such as ``120ms``, ``34s``, ``6m0s`` or ``1h30m``; None for anything else.
+
+    Examples
+    --------
+    >>> seconds_of_span("120ms"), seconds_of_span("6m0s"), seconds_of_span("34.5s"), seconds_of_span("never")
+    (0.12, 360.0, 34.5, None)
+    """
+    if not isinstance(text, str):
+        return None
+    parts = _SPAN.findall(text)
+    if not parts or _SPAN.sub("", text).strip():
+        return None
+    return float(sum(float(number) * _UNITS[unit.lower()] for number, unit in parts))

@@ -1,15 +1,26 @@
-"""What a run may spend: calls, money, time. Each limit is looked at before a call is sent."""
+"""What a run may spend: calls, money, time; and what it has spent. Limits are looked at before a call is sent."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from math import inf
+from typing import Any, cast
 
-from dodiag.interventions.price import CHARACTERS_PER_TOKEN, Assumptions, medium_tokens
+from dodiag.interventions.price import CHARACTERS_PER_TOKEN, TokenPrices, medium_tokens
 from dodiag.interventions.prompts import Prompt
 from dodiag.problems import UsageError
 from dodiag.runners.ledger import Ledger, ReplyRow
+
+ACCOUNT = "account"
+"""Entry of the ledger's description with what the run has cost."""
+
+UNBOUNDED_REPLY = 4096
+"""Output tokens that a call without ``max_tokens`` is held to need, or twice the longest reply so far."""
+
+CAUTION = 1.5
+"""Times the dearest prompt so far, by its size, that a prompt is held to cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +30,14 @@ class Budget:
     Attributes
     ----------
     calls : int or None
-        Requests that this process sends, retries not counted.
+        Calls that this process sends, retries not counted.
     cost : float or None
-        Money for the whole run, what earlier processes spent included.
+        Money for the whole run, what earlier processes spent included. A run that is continued keeps it; ``inf``
+        lifts it.
     seconds : float or None
-        After which nothing is sent any more, retries included; what is in flight may still come in.
+        After which nothing is sent any more, retries included.
+    grace : float
+        Seconds that what is in flight then has to come in.
 
     Raises
     ------
@@ -34,96 +48,216 @@ class Budget:
     calls: int | None = None
     cost: float | None = None
     seconds: float | None = None
+    grace: float = 30.0
 
     def __post_init__(self) -> None:
-        for name, value in (("--max-calls", self.calls), ("--max-cost", self.cost), ("--deadline", self.seconds)):
-            if value is not None and not 0 < value < float("inf"):
+        limits = (("--max-calls", self.calls, inf), ("--max-cost", self.cost, None), ("--deadline", self.seconds, inf))
+        for name, value, below in limits:
+            if value is not None and not (value > 0 and (below is None or value < below)):
                 raise UsageError(f"{name} is {value}", "Give a number above 0.")
 
 
-class Meter:
-    """Counts what a run spends, and says why the next call may not be sent.
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What a run has cost so far, over all processes that worked on it.
 
-    A call that is under way counts with the most that a call has cost so far, and before the first reply with what its
-    prompt and the longest reply asked for would cost. So a run ends below its limit, unless a single reply costs more
-    than every one before it.
+    Attributes
+    ----------
+    replies : int
+    input, output, cached, reasoning : int
+        Tokens, as far as they are reported. Input includes cached, output includes reasoning.
+    unreported : int
+        Replies whose tokens the provider did not report. They are not in the tokens; the money has an estimate of them.
+    broken_off : int
+        Requests that were given up after they were sent, so that the provider may bill them. They are in no number.
+    money : float or None
+        None where no price is known.
+    """
+
+    replies: int = 0
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    reasoning: int = 0
+    unreported: int = 0
+    broken_off: int = 0
+    money: float | None = None
+
+
+class LimitReached(Exception):
+    """The next call may not be sent; the message says why."""
+
+
+class Meter:
+    """Counts what a run spends, and lets no call go out that could exceed its budget.
+
+    A call under way counts with the most that it may cost: its prompt at one token a byte until replies have shown how
+    many tokens prompts of its size are, and the longest reply that ``max_tokens`` allows. Where money is short, calls
+    wait until those under way have shown what they really cost. A run stays below its limit, unless the provider bills
+    more than ``max_tokens``, or none is set and a reply is longer than 4,096 tokens and twice every one before it.
 
     Parameters
     ----------
     budget : Budget
-    input_price, output_price : float or None
-        Money per million tokens.
+    prices : TokenPrices or None
     parameters : mapping
-        Sampling parameters; ``max_tokens`` bounds a reply.
+        Sampling parameters; ``max_tokens`` or ``max_completion_tokens`` bounds a reply.
     ledger : Ledger
         What was spent before.
 
     Raises
     ------
     UsageError
-        If money is limited and a price is unknown.
+        If money is limited and the prices are not known.
     """
 
     def __init__(
-        self,
-        budget: Budget,
-        input_price: float | None,
-        output_price: float | None,
-        parameters: Mapping[str, Any],
-        ledger: Ledger,
+        self, budget: Budget, prices: TokenPrices | None, parameters: Mapping[str, Any], ledger: Ledger
     ) -> None:
-        if budget.cost is not None and (input_price is None or output_price is None):
-            raise UsageError("a limit of money needs prices", "Name them with --price IN,OUT (per million tokens).")
+        self._limit = None if budget.cost == inf else budget.cost
+        if self._limit is not None and prices is None:
+            cure = "Name them with --price IN,OUT or --prices FILE (per million tokens)."
+            raise UsageError("a limit of money needs prices", cure)
         self._budget = budget
-        self._prices = (input_price, output_price)
-        longest = parameters.get("max_tokens") or parameters.get("max_completion_tokens")
-        self._longest_reply = int(longest) if longest else Assumptions().output_tokens
-        _, tokens_in, tokens_out = ledger.usage()
-        self.before = self._money(tokens_in, tokens_out)
+        self._prices = prices
+        longest = parameters.get("max_completion_tokens") or parameters.get("max_tokens")
+        self._longest_allowed = longest if isinstance(longest, int) else None
+        several = parameters.get("n")
+        self._replies_per_call = several if isinstance(several, int) and several > 0 else 1
+        self._longest_reply = 0
+        self._tokens_per_size = 0.0
+        self._sent = 0
+        self._held: dict[int, float] = {}
+        self._settled = asyncio.Event()
+        self._closed = False
+        self._counts = dict.fromkeys(("replies", "input", "output", "cached", "reasoning", "unreported"), 0)
+        earlier = ledger.meta(ACCOUNT) or {}
+        self._broken_off = int(earlier.get("broken_off", 0))
+        self.before = 0.0
         self.spent = 0.0
         self.estimated = 0
-        self._dearest = 0.0
-        self._sent = 0
-        self._under_way: dict[int, float] = {}
+        self._committed = float(earlier.get("held", 0.0))
+        """Money that counts against the limit: more than is spent where a cost is not known."""
+        for row in ledger.rows("replies"):
+            self.before += self._account(cast(ReplyRow, row), held=None)
 
     @property
     def priced(self) -> bool:
         """Whether money can be counted at all."""
-        return None not in self._prices
+        return self._prices is not None
 
-    def refusal(self, prompt: Prompt) -> str | None:
-        """Return why a call may not be sent now, or None where it may."""
-        budget = self._budget
-        if budget.calls is not None and self._sent >= budget.calls:
-            return f"{budget.calls:,} calls were sent, the limit of --max-calls"
-        if budget.cost is not None:
-            committed = self.before + self.spent + sum(self._under_way.values())
-            if committed + self._most(prompt) > budget.cost:
-                return f"the next call could exceed --max-cost {budget.cost:g}: {self.before + self.spent:.4f} is spent"
-        return None
+    @property
+    def account(self) -> Account:
+        """What the whole run has cost so far."""
+        money = self.before + self.spent if self.priced else None
+        return Account(**self._counts, broken_off=self._broken_off, money=money)
 
-    def sending(self, prompt: Prompt) -> int:
-        """Count a call as under way and return its number, for :meth:`ended`."""
+    def save(self, ledger: Ledger) -> None:
+        """Keep in the ledger what the run has cost, with what may be billed for requests that broke off."""
+        spare = max(0.0, self._committed - self.before - self.spent)
+        ledger.write_meta(ACCOUNT, {**asdict(self.account), "held": spare})
+
+    async def admit(self, prompt: Prompt) -> int:
+        """Wait until a call fits into the budget, and return its number, for :meth:`ended`.
+
+        Raises
+        ------
+        LimitReached
+            If it cannot fit any more.
+        """
+        most = self._most(prompt)
+        while True:
+            if self._closed:
+                raise LimitReached("the run is stopped")
+            if self._budget.calls is not None and self._sent >= self._budget.calls:
+                raise LimitReached(f"{self._budget.calls:,} calls were sent, the limit of --max-calls")
+            if self._limit is None or self._committed + sum(self._held.values()) + most <= self._limit:
+                break
+            if not self._held:
+                spent = self.before + self.spent
+                more = "" if self._committed <= spent else f", and {self._committed - spent:.4f} more may be billed"
+                raise LimitReached(
+                    f"the next call could cost {most:.4f} and exceed --max-cost {self._limit:g}:"
+                    f" {spent:.4f} is spent{more}"
+                )
+            self._settled.clear()
+            await self._settled.wait()
         self._sent += 1
-        self._under_way[self._sent] = self._most(prompt) if self.priced else 0.0
+        self._held[self._sent] = most
         return self._sent
 
-    def ended(self, number: int, row: ReplyRow | None) -> None:
-        """Account for a call that is no longer under way; `row` is its reply, if there was one."""
-        del self._under_way[number]
-        if row is None:
-            return
-        text = (row.reply or "") + (row.reasoning or "")
-        said = (row.input_tokens, len(row.prompt)), (row.output_tokens, len(text))
-        self.estimated += any(tokens is None for tokens, _ in said)
-        counts = [length / CHARACTERS_PER_TOKEN if tokens is None else tokens for tokens, length in said]
-        cost = self._money(counts[0], counts[1])
-        self.spent += cost
-        self._dearest = max(self._dearest, cost)
+    def ended(self, number: int, row: ReplyRow | None, broken_off: int = 0) -> None:
+        """Account for a call that is no longer under way.
+
+        Parameters
+        ----------
+        number : int
+        row : ReplyRow or None
+            Its reply, if there was one.
+        broken_off : int
+            Its requests that came to no reply and may be billed all the same.
+        """
+        held = self._held.pop(number)
+        self._broken_off += broken_off
+        self._committed += broken_off * held
+        if row is not None:
+            self.estimated += row.input_tokens is None or row.output_tokens is None
+            self.spent += self._account(row, held)
+        self._settled.set()
+
+    def close(self) -> None:
+        """Let no call wait any longer."""
+        self._closed = True
+        self._settled.set()
+
+    def _account(self, row: ReplyRow, held: float | None) -> float:
+        """Count a reply and return its cost, estimated from its length where its tokens are not reported."""
+        counts = self._counts
+        counts["replies"] += 1
+        counts["input"] += row.input_tokens or 0
+        counts["output"] += row.output_tokens or 0
+        counts["cached"] += row.cached_tokens or 0
+        counts["reasoning"] += row.reasoning_tokens or 0
+        if row.output_tokens is not None:
+            self._longest_reply = max(self._longest_reply, row.output_tokens)
+        known = row.input_tokens is not None and row.output_tokens is not None
+        counts["unreported"] += not known
+        if self._prices is None:
+            return 0.0
+        cost = self._prices.cost(row.input_tokens, row.output_tokens, row.cached_tokens, row.reasoning_tokens)
+        if cost is not None:
+            self._committed += cost
+            return cost
+        said = (row.reply or "") + (row.reasoning or "")
+        lengths = (row.input_tokens, len(row.prompt)), (row.output_tokens, len(said))
+        tokens = [round(length / CHARACTERS_PER_TOKEN) if count is None else count for count, length in lengths]
+        estimate = self._prices.cost(tokens[0], tokens[1], row.cached_tokens, row.reasoning_tokens) or 0.0
+        self._committed += max(estimate, held or 0.0)
+        return estimate
+
+    def learn(self, prompt: Prompt, row: ReplyRow) -> None:
+        """Learn from a reply how many tokens prompts of its size are."""
+        if self._limit is not None and row.input_tokens is not None:
+            self._tokens_per_size = max(self._tokens_per_size, row.input_tokens / _size(prompt))
 
     def _most(self, prompt: Prompt) -> float:
-        tokens_in = len(prompt.text) / CHARACTERS_PER_TOKEN + sum(map(medium_tokens, prompt.media))
-        return max(self._dearest, self._money(tokens_in, self._longest_reply))
+        """Return the most that a call may cost."""
+        if self._prices is None or self._limit is None:
+            return 0.0
+        factor = CHARACTERS_PER_TOKEN if not self._tokens_per_size else CAUTION * self._tokens_per_size
+        if self._longest_allowed is None:
+            written = max(UNBOUNDED_REPLY, 2 * self._longest_reply)
+        else:
+            written = max(self._longest_allowed, self._longest_reply)
+        read, written = round(factor * _size(prompt)), written * self._replies_per_call
+        prices = self._prices
+        dearest = TokenPrices(
+            max(prices.input, prices.cached_input or 0.0), max(prices.output, prices.reasoning or 0.0)
+        )
+        return dearest.cost(read, written) or 0.0
 
-    def _money(self, tokens_in: float, tokens_out: float) -> float:
-        return ((self._prices[0] or 0.0) * tokens_in + (self._prices[1] or 0.0) * tokens_out) / 1e6
+
+def _size(prompt: Prompt) -> float:
+    """Return a prompt's size: about its tokens, and a quarter of its bytes for text."""
+    text = len(prompt.text.encode("utf-8", "surrogatepass")) / CHARACTERS_PER_TOKEN
+    return max(1.0, text + sum(map(medium_tokens, prompt.media)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from dodiag.interventions.price import TokenPrices
 from dodiag.problems import UsageError
 from dodiag.runners.protocol import Adapter
 from dodiag.scm.graph import TaskGraph
@@ -66,8 +67,8 @@ def open_adapter(
     raise UsageError(f"'{name}' is not a model name", f"Use {FORMS}.")
 
 
-def known_prices(name: str) -> tuple[float, float] | None:
-    """Return what a model costs per million tokens in and out, where that is known.
+def known_prices(name: str) -> TokenPrices | None:
+    """Return what a model costs per million tokens, where that is known.
 
     Simulators and replays cost nothing; the prices of ``litellm:`` models are those of the installed litellm. Of other
     models nothing is known.
@@ -78,7 +79,7 @@ def known_prices(name: str) -> tuple[float, float] | None:
         If the name needs litellm and it is not installed.
     """
     if name.startswith(("sim:", "replay:")):
-        return 0.0, 0.0
+        return TokenPrices(0.0, 0.0)
     if name.startswith("litellm:"):
         from dodiag.runners.adapters.litellm_gateway import listed_prices
 

@@ -6,12 +6,22 @@ import asyncio
 import contextlib
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from typing import TextIO
 
 from dodiag.interventions.price import duration
 from dodiag.runners.background import beside
+
+
+@dataclass(eq=False, slots=True)
+class Wait:
+    """A call that waits: why, before which retry of how many, until when by the monotonic clock."""
+
+    why: str
+    retry: int
+    most: int
+    until: float
 
 
 @dataclass
@@ -26,22 +36,27 @@ class Progress:
         Calls that were answered before this process started.
     done : int
         Calls answered by this process.
-    in_flight, waiting, failed : int
-        Calls being sent, calls waiting for a retry, calls that came to no reply.
+    in_flight, failed : int
+        Calls being sent, calls that came to no reply.
     money : float or None
         Spent by this process, where a price is known.
-    note : str
-        What the runner is doing about trouble, such as ``waiting (retry 1/4, 2 s)``.
+    places : int or None
+        Calls that may be in flight, where the server cannot take as many as were asked for.
+    paused_until : float
+        When the model may be called again, by the monotonic clock.
+    waits : set of Wait
+        Calls that wait for a retry.
     """
 
     total: int
     reused: int = 0
     done: int = 0
     in_flight: int = 0
-    waiting: int = 0
     failed: int = 0
     money: float | None = None
-    note: str = ""
+    places: int | None = None
+    paused_until: float = 0.0
+    waits: set[Wait] = field(default_factory=set)
     started: float = field(default_factory=time.monotonic)
 
     @property
@@ -64,8 +79,7 @@ class Progress:
         """Return the state as one line of text."""
         finished = self.reused + self.done
         parts = [f"{finished:,}/{self.total:,} done", f"{self.in_flight} in flight"]
-        if self.waiting:
-            parts.append(f"{self.waiting} {self.note or 'waiting for a retry'}")
+        parts += self._trouble(time.monotonic())
         if self.failed:
             parts.append(f"{self.failed} failed")
         parts.append(f"{self.rate:,.0f}/s" if self.rate >= 10 else f"{self.rate:.1f}/s")
@@ -75,13 +89,34 @@ class Progress:
             parts.append(f"{duration(left)} left")
         return " · ".join(parts)
 
+    def _trouble(self, now: float) -> Iterator[str]:
+        """Yield what keeps the run from going on at full speed."""
+        if self.waits:
+            first = min(self.waits, key=lambda wait: wait.until)
+            left = max(0.0, first.until - now)
+            yield f"{len(self.waits)} waiting (retry {first.retry}/{first.most}, {duration(left)}: {first.why})"
+        if (left := self.paused_until - now) > 0:
+            yield f"model paused for {duration(left)}"
+        if self.places is not None:
+            yield f"at most {self.places} at once"
+
+    @contextlib.contextmanager
+    def waiting_for(self, why: str, retry: int, most: int, until: float) -> Iterator[None]:
+        """Show that a call waits for a retry while the block runs."""
+        wait = Wait(why.replace("_", " "), retry, most, until)
+        self.waits.add(wait)
+        try:
+            yield
+        finally:
+            self.waits.discard(wait)
+
 
 @contextlib.asynccontextmanager
 async def shown(progress: Progress, stream: TextIO | None = None, quiet: bool = False) -> AsyncIterator[None]:
     """Show a run's progress while the block runs.
 
     On a terminal the line is rewritten four times a second; elsewhere a line is written every ten seconds, so that
-    logs stay short.
+    logs stay short, and when calls begin to wait.
     """
     out = sys.stderr if stream is None else stream
     live = out.isatty()
@@ -90,9 +125,13 @@ async def shown(progress: Progress, stream: TextIO | None = None, quiet: bool = 
         return
 
     async def display() -> None:
+        written, waiting = time.monotonic(), False
         while True:
-            await asyncio.sleep(0.25 if live else 10)
-            _write(out, progress.line(), live)
+            await asyncio.sleep(0.25)
+            news = bool(progress.waits) and not waiting
+            if live or news or time.monotonic() - written >= 10:
+                _write(out, progress.line(), live)
+                written, waiting = time.monotonic(), bool(progress.waits)
 
     try:
         async with beside(display()):

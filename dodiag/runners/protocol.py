@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
 from dodiag.interventions.prompts import Prompt
-from dodiag.runners.secrets import redacted
+from dodiag.runners.secrets import stored_message
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.pack import Instance, Question
 
@@ -86,6 +86,8 @@ class FailureKind(StrEnum):
     TIMEOUT = "timeout"
     NETWORK = "network"
     BAD_REQUEST = "bad_request"
+    CONTEXT_LENGTH = "context_length"
+    NOT_FOUND = "not_found"
     AUTH = "auth"
     QUOTA = "quota"
     INTERNAL = "internal"
@@ -104,7 +106,7 @@ class FailureKind(StrEnum):
     @property
     def fatal(self) -> bool:
         """Whether every other request to this model will fail too."""
-        return self in (FailureKind.AUTH, FailureKind.QUOTA)
+        return self in (FailureKind.AUTH, FailureKind.QUOTA, FailureKind.NOT_FOUND)
 
 
 class CallFailed(Exception):
@@ -117,13 +119,18 @@ class CallFailed(Exception):
         It is stored; what looks like a secret is taken out of it here.
     retry_after : float, optional
         Seconds the server asked to wait.
+    maybe_billed : bool
+        Whether the model may have worked before the call failed, so that it may have to be paid for.
     """
 
-    def __init__(self, kind: FailureKind, message: str, retry_after: float | None = None) -> None:
-        self.message = redacted(message)
+    def __init__(
+        self, kind: FailureKind, message: str, retry_after: float | None = None, *, maybe_billed: bool = False
+    ) -> None:
+        self.message = stored_message(message)
         super().__init__(self.message)
         self.kind = kind
         self.retry_after = retry_after
+        self.maybe_billed = maybe_billed
 
 
 @runtime_checkable

@@ -14,9 +14,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dodiag.interventions.plan import Call, Plan
+from dodiag.interventions.price import TokenPrices, duration
 from dodiag.interventions.prompts import Assembler, Prompt
 from dodiag.runners.background import beside
-from dodiag.runners.budget import Budget, Meter
+from dodiag.runners.budget import Account, Budget, LimitReached, Meter
 from dodiag.runners.keys import prompt_digest, request_key
 from dodiag.runners.ledger import CallRow, FailureRow, Ledger, LedgerWriter, ReplyRow
 from dodiag.runners.progress import Progress, shown
@@ -26,6 +27,9 @@ from dodiag.runners.scoring import score
 
 HOPELESS = 10
 """Calls that may fail from the start, none having been answered, before the run stops by itself."""
+
+OF_THE_SERVER = (FailureKind.RATE_LIMIT, FailureKind.OVERLOADED, FailureKind.NETWORK)
+"""Failures that no call has by itself: so many in a row as are in flight, and the run stops to be continued later."""
 
 WORKERS_PER_PLACE = 4
 """Calls that may be under way for each request in flight; the others wait for their retry or for a place."""
@@ -46,8 +50,7 @@ class RunOptions:
     concurrency : int
         Calls in flight at once.
     retry : RetryPolicy
-    input_price, output_price : float or None
-        Money per million tokens.
+    prices : TokenPrices or None
     quiet : bool
         Show no progress.
     budget : Budget
@@ -56,8 +59,7 @@ class RunOptions:
 
     concurrency: int = 16
     retry: RetryPolicy = field(default_factory=RetryPolicy)
-    input_price: float | None = None
-    output_price: float | None = None
+    prices: TokenPrices | None = None
     quiet: bool = False
     budget: Budget = field(default_factory=Budget)
 
@@ -81,6 +83,8 @@ class RunSummary:
         Spent on the run before.
     estimated : int
         Replies whose tokens the provider did not report, so that their cost is estimated from their length.
+    account : Account or None
+        What the whole run has cost so far, earlier processes included.
     """
 
     planned: int
@@ -93,6 +97,7 @@ class RunSummary:
     money: float | None
     money_before: float | None = None
     estimated: int = 0
+    account: Account | None = None
 
     @property
     def complete(self) -> bool:
@@ -156,7 +161,8 @@ class _Run:
         self.in_progress: dict[str, asyncio.Future[ReplyRow | GaveUp]] = {}
         self.stopped: str | None = None
         self.interrupted = False
-        self.meter = Meter(options.budget, options.input_price, options.output_price, self.parameters, ledger)
+        self.failed_in_a_row = 0
+        self.meter = Meter(options.budget, options.prices, self.parameters, ledger)
         if self.meter.priced:
             self.progress.money = 0.0
 
@@ -168,15 +174,14 @@ class _Run:
         source = (call for call in self.plan.calls() if not answered[call.position])
         count = max(1, min(WORKERS_PER_PLACE * self.options.concurrency, self.progress.total - self.progress.reused))
         workers = [asyncio.create_task(self._work(source)) for _ in range(count)]
-        alarm = self._set_alarm()
         try:
-            async with shown(self.progress, quiet=self.options.quiet), beside(self._sync()):
+            beside_it = shown(self.progress, quiet=self.options.quiet), beside(self._sync())
+            async with beside_it[0], beside_it[1], beside(self._watch_deadline(workers)):
                 with self._interruptible(workers):
                     await self._gather(workers)
         finally:
-            if alarm is not None:
-                alarm.cancel()
             self.writer.close()
+            self.meter.save(self.ledger)
         progress = self.progress
         return RunSummary(
             planned=progress.total,
@@ -189,14 +194,22 @@ class _Run:
             money=progress.money,
             money_before=self.meter.before if self.meter.priced else None,
             estimated=self.meter.estimated if self.meter.priced else 0,
+            account=self.meter.account,
         )
 
-    def _set_alarm(self) -> asyncio.TimerHandle | None:
-        seconds = self.options.budget.seconds
-        if seconds is None:
-            return None
-        reason = f"the deadline of {seconds:g} s has passed"
-        return asyncio.get_running_loop().call_later(seconds, self._stop, reason)
+    async def _watch_deadline(self, workers: list[asyncio.Task[None]]) -> None:
+        """Send nothing new after the run's deadline, and give up after the grace what is then still in flight."""
+        budget = self.options.budget
+        if budget.seconds is None:
+            return
+        await asyncio.sleep(budget.seconds)
+        said = f"{budget.seconds:g} s" if budget.seconds < 60 else duration(budget.seconds)
+        self._stop(f"the deadline of {said} has passed")
+        await asyncio.sleep(budget.grace)
+        if (left := self.progress.in_flight) and self.stopped is not None:
+            self.stopped += f", and {left} requests in flight were given up after {budget.grace:g} s more"
+        for worker in workers:
+            worker.cancel()
 
     async def _sync(self) -> None:
         """Bring the ledger to the disk every second."""
@@ -273,28 +286,35 @@ class _Run:
             await self._send(call, key, digest, prompt)
 
     async def _send(self, call: Call, key: str, digest: str, prompt: Prompt) -> None:
-        if (reason := self.meter.refusal(prompt)) is not None:
-            self.stopped = self.stopped or reason
-            raise Stopped
-        number = self.meter.sending(prompt)
-        row: ReplyRow | None = None
         future: asyncio.Future[ReplyRow | GaveUp] = asyncio.get_running_loop().create_future()
         self.in_progress[key] = future
+        number: int | None = None
+        row: ReplyRow | None = None
+        broken_off = 0
         request = Request(prompt, self.parameters, self.plan.task, call.instance, call.question, call.draw)
         try:
+            number = await self.meter.admit(prompt)
             async with self.retrier.sending(request) as answered:
+                broken_off = answered.broken_off
                 row = _reply_row(key, digest, prompt, call.draw, answered)
                 self._record(call, row, new=True)
                 self.recent.put(key, row)
+                self.meter.learn(prompt, row)
             future.set_result(row)
         except GaveUp as failure:
+            broken_off = failure.broken_off
             future.set_result(failure)
             self._record_failure(call, key, failure)
+        except LimitReached as limit:
+            future.cancel()
+            self.stopped = self.stopped or str(limit)
+            raise Stopped from None
         except BaseException:
             future.cancel()
             raise
         finally:
-            self.meter.ended(number, row)
+            if number is not None:
+                self.meter.ended(number, row, broken_off)
             if self.progress.money is not None:
                 self.progress.money = self.meter.spent
             del self.in_progress[key]
@@ -304,6 +324,7 @@ class _Run:
         answer = CallRow(**_plan_line(call, row.key), **scored.columns())
         self.writer.add(*((row, answer) if new else (answer,)))
         self.progress.done += 1
+        self.failed_in_a_row = 0
 
     def _record_failure(self, call: Call, key: str, failure: GaveUp) -> None:
         trouble = failure.failure
@@ -319,18 +340,26 @@ class _Run:
         self.progress.failed += 1
         if trouble.kind.fatal:
             self._stop(f"{_REASON[trouble.kind]}: {trouble.message}")
+        elif failure.too_long is not None:
+            self._stop(f"the server asks to wait {duration(failure.too_long)}: {trouble.message}")
         elif self.progress.failed >= HOPELESS and self.progress.done == 0:
             self._stop(f"the first {HOPELESS} calls all failed: {trouble.message}")
+        elif trouble.kind in OF_THE_SERVER:
+            self.failed_in_a_row += 1
+            if self.failed_in_a_row >= max(HOPELESS, self.options.concurrency):
+                self._stop(f"{self.failed_in_a_row} calls in a row failed: {trouble.message}")
 
     def _stop(self, reason: str) -> None:
         """Send nothing more; what is in flight may still come in."""
         self.stopped = self.stopped or reason
         self.retrier.stop()
+        self.meter.close()
 
 
 _REASON = {
     FailureKind.QUOTA: "the quota is used up",
     FailureKind.AUTH: "the server does not accept the key",
+    FailureKind.NOT_FOUND: "the server has no such model or address",
 }
 
 

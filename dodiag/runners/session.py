@@ -8,7 +8,7 @@ import platform
 import subprocess
 import threading
 from collections.abc import Coroutine, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -17,20 +17,26 @@ from typing import Any, TypeVar
 import dodiag
 from dodiag.interventions.design import Design
 from dodiag.interventions.plan import Plan
+from dodiag.interventions.price import TokenPrices
 from dodiag.problems import UsageError
 from dodiag.runners.budget import Budget
+from dodiag.runners.estimate import announce, estimate
 from dodiag.runners.ledger import LEDGER, Ledger, RunLock, is_unused
 from dodiag.runners.models import open_adapter
 from dodiag.runners.protocol import Adapter
 from dodiag.runners.retry import RetryPolicy
 from dodiag.runners.runner import RunOptions, RunSummary, execute
-from dodiag.runners.secrets import NAME, refuse_secret_url
+from dodiag.runners.secrets import refuse_secret_parameters, refuse_secret_url
 from dodiag.scm.files import task_of, task_to_dict
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.pack import Pack, load_pack
 from dodiag.scm.source import Source
 
 PROTECTED = ("model", "endpoint", "sees_media", "parameters")
+
+
+SLACK = 10.0
+"""Seconds that an adapter has to keep to its timeout by itself, before its call is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +74,7 @@ def start(
     """
     if plan.pack is None:
         raise UsageError(f"task {plan.task.name} has no instances", "Run a task pack; dodiag generate makes one.")
-    _refuse_secrets(model_options.parameters)
+    refuse_secret_parameters(model_options.parameters)
     refuse_secret_url(model_options.base_url)
     if not plan.call_count:
         raise UsageError("the plan has no calls", "None of its instances has a question of the asked units.")
@@ -83,9 +89,13 @@ def start(
         if (folder / LEDGER).exists():
             ledger = Ledger(folder)
             _refuse_other_run(ledger, manifest, folder)
+            run_options = replace(run_options, budget=kept_cost(run_options.budget, ledger.manifest))
         else:
+            expected = estimate(plan, adapter, run_options, model_options.parameters)
+            announce(expected, run_options.quiet)
+            manifest["estimate"] = None if expected is None else expected.to_dict()
             ledger = Ledger.create(folder, manifest)
-        return _execute(plan, adapter, ledger, run_options)
+        return _execute(plan, adapter, ledger, bounded(run_options, model_options.timeout, adapter))
     finally:
         lock.release()
 
@@ -100,7 +110,8 @@ def resume(folder: Path, pack_folder: Path | None, changes: Mapping[str, Any]) -
     pack_folder : Path, optional
         Where the pack is now, if it has moved.
     changes : mapping
-        Run options that replace the manifest's: ``concurrency``, ``max_retries``, ``quiet``, ``budget``.
+        Run options that replace the manifest's: ``concurrency``, ``max_retries``, ``quiet``, ``budget``,
+        ``prices``.
 
     Raises
     ------
@@ -126,7 +137,7 @@ def resume(folder: Path, pack_folder: Path | None, changes: Mapping[str, Any]) -
     _refuse_other_run(ledger, make_manifest(plan, manifest["model_name"], adapter, model_options, run_options), folder)
     lock = RunLock(folder)
     try:
-        return plan, _execute(plan, adapter, ledger, run_options)
+        return plan, _execute(plan, adapter, ledger, bounded(run_options, model_options.timeout, adapter))
     finally:
         lock.release()
 
@@ -162,15 +173,25 @@ def run_options_of(manifest: Mapping[str, Any], changes: Mapping[str, Any]) -> R
     """Return a manifest's run options with some replaced."""
     stored = dict(manifest["run_options"])
     retry = dict(stored.pop("retry"))
-    budget = Budget(**stored.pop("budget", {}))
-    if changes.get("budget") is not None:
-        budget = changes["budget"]
+    budget = kept_cost(changes.get("budget") or Budget(), manifest)
+    stored.pop("budget", None)
+    pair = stored.pop("input_price", None), stored.pop("output_price", None)
+    prices = stored.pop("prices", None) or (
+        dict(zip(("input", "output"), pair, strict=True)) if None not in pair else None
+    )
+    chosen = changes.get("prices") or (None if prices is None else TokenPrices(**prices))
     if (retries := changes.get("max_retries")) is not None:
         retry["max_retries"] = retries
     for name in ("concurrency", "quiet"):
         if changes.get(name) is not None:
             stored[name] = changes[name]
-    return RunOptions(**stored, retry=RetryPolicy(**retry), budget=budget)
+    return RunOptions(**stored, retry=RetryPolicy(**retry), prices=chosen, budget=budget)
+
+
+def kept_cost(budget: Budget, manifest: Mapping[str, Any]) -> Budget:
+    """Return a budget with the run's own limit of money, where it names none: a limit is not lost by continuing."""
+    kept = (manifest["run_options"].get("budget") or {}).get("cost")
+    return budget if budget.cost is not None or kept is None else replace(budget, cost=kept)
 
 
 def make_manifest(
@@ -228,6 +249,13 @@ def _adapter(model: str | Adapter, plan: Plan, options: ModelOptions) -> Adapter
     )
 
 
+def bounded(options: RunOptions, timeout: float, adapter: Adapter) -> RunOptions:
+    """Return run options under which no try takes longer than its timeout, even if its adapter does not keep to it."""
+    if adapter.free or options.retry.attempt_timeout is not None:
+        return options
+    return replace(options, retry=replace(options.retry, attempt_timeout=timeout + SLACK))
+
+
 def _execute(plan: Plan, adapter: Adapter, ledger: Ledger, options: RunOptions) -> RunSummary:
     try:
         summary = run_in_loop(execute(plan, adapter, ledger, options))
@@ -275,13 +303,6 @@ def _refuse_other_run(ledger: Ledger, manifest: Mapping[str, Any], folder: Path)
             was, now = json.dumps(stored[name]), json.dumps(manifest[name])
             message = f"{folder} holds a run with another {name.replace('_', ' ')} ({was}, not {now})"
             raise UsageError(message, "Choose another folder for --out.")
-
-
-def _refuse_secrets(parameters: Mapping[str, Any]) -> None:
-    for name in parameters:
-        if NAME.search(name):
-            cure = "Secrets come from the environment; parameters are stored with the run."
-            raise UsageError(f"parameter '{name}' looks like a secret", cure)
 
 
 def _git_revision() -> str | None:

@@ -9,6 +9,7 @@ from servers import completion, failure, serving
 import dodiag
 from dodiag.cli import main
 from dodiag.problems import UsageError
+from dodiag.runners.ledger import Ledger
 
 PRICES = {"input_price": 1000.0, "output_price": 10000.0}
 COST = (12 * 1000 + 3 * 10000) / 1e6
@@ -125,3 +126,78 @@ def test_the_command_says_what_stopped_it_and_what_was_spent(tmp_path, monkeypat
             main()
     assert caught.value.code == 0
     assert f"({22 * COST:.4f} with what was spent before)" in capsys.readouterr().out
+
+
+def test_a_limit_of_money_outlives_the_process_until_it_is_lifted(tmp_path):
+    pack = sums_pack(tmp_path / "p", 4)
+    with serving(lambda text, _: "1") as served:
+        options = {"base_url": served.url, "parameters": {"max_tokens": 3}, "concurrency": 2, **PRICES}
+        first = dodiag.run(pack, "openai/m", tmp_path / "r", max_cost=15 * COST, **options)
+        again = dodiag.resume(tmp_path / "r")
+        assert again.stopped is not None
+        assert first.money + again.money <= 15 * COST
+        assert dodiag.resume(tmp_path / "r", max_cost=float("inf")).complete
+    assert served.requests == 44
+
+
+def test_requests_that_broke_off_count_against_the_money_and_are_shown(tmp_path):
+    pack = sums_pack(tmp_path / "p", 2)
+    with serving(lambda text, _: "1", delay=2.0) as served:
+        options = {"base_url": served.url, "timeout": 0.2, "max_retries": 0, "limit": 1, "states": ["n"], **PRICES}
+        found = dodiag.run(pack, "openai/m", tmp_path / "r", **options)
+    assert found.failed == found.planned > 0
+    assert found.account.broken_off == served.requests == found.planned
+    assert found.account.money == 0
+    with Ledger(tmp_path / "r") as ledger:
+        stored = ledger.meta("account")
+    assert stored["broken_off"] == found.planned
+    assert stored["held"] == 0, "without a limit of money nothing is held"
+
+
+def test_cached_and_reasoning_tokens_are_billed_at_their_own_prices_from_a_file(tmp_path, monkeypatch, capsys):
+    def thinking(text, _):
+        from aiohttp import web
+
+        usage = {
+            "prompt_tokens": 100,
+            "completion_tokens": 50,
+            "prompt_tokens_details": {"cached_tokens": 60},
+            "completion_tokens_details": {"reasoning_tokens": 40},
+        }
+        choice = {"index": 0, "message": {"role": "assistant", "content": "8"}, "finish_reason": "stop"}
+        return web.json_response({"model": "m", "choices": [choice], "usage": usage})
+
+    (tmp_path / "prices.yaml").write_text("m: {input: 1000, output: 10000, cached_input: 100, reasoning: 20000}\n")
+    each = (40 * 1000 + 60 * 100 + 10 * 10000 + 40 * 20000) / 1e6
+    pack = sums_pack(tmp_path / "p", 1)
+    with serving(thinking) as served:
+        arguments = ["run", str(pack.folder), "--model", "openai/m", "--base-url", served.url]
+        arguments += ["--out", str(tmp_path / "r"), "--prices", str(tmp_path / "prices.yaml"), "--deadline", "10m"]
+        monkeypatch.setattr("sys.argv", ["dodiag", *arguments])
+        with pytest.raises(SystemExit) as caught:
+            main()
+    assert not caught.value.code
+    captured = capsys.readouterr()
+    calls = served.requests
+    assert f"{calls * each:.4f} spent" in captured.out
+    assert f"{100 * calls:,} tokens in ({60 * calls} from the cache), {50 * calls} out ({40 * calls} reasoning)" in (
+        captured.out
+    )
+    assert captured.err.count("expected: ") == 1, "said before the first call"
+    expected = next(line for line in captured.err.splitlines() if line.startswith("expected: "))
+    assert expected in captured.out, "and beside what it did cost"
+    assert f"{calls} calls" in expected
+    monkeypatch.setattr("sys.argv", ["dodiag", "resume", str(tmp_path / "r"), "--price", "1,2", "--quiet"])
+    with pytest.raises(SystemExit):
+        main()
+    assert f"({calls * 200 / 1e6:.4f} with what was spent before)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("given", ["soon", "1 fortnight", "-5", "0"])
+def test_a_deadline_is_a_length_of_time(tmp_path, monkeypatch, capsys, given):
+    monkeypatch.setattr("sys.argv", ["dodiag", "run", "dice_sum", "--out", str(tmp_path / "r"), f"--deadline={given}"])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 2
+    assert "deadline" in capsys.readouterr().err
+    assert not (tmp_path / "r").exists()

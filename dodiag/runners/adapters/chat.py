@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
-from time import time
 from typing import Any
 
 from dodiag.interventions.prompts import Medium, Prompt
+from dodiag.runners.adapters.failures import refused_or_failed
 from dodiag.runners.protocol import CallFailed, FailureKind, Finish, Reply, Usage
 
-REFUSAL_CODES = {"content_policy_violation", "content_filter", "moderation_blocked", "responsible_ai_policy_violation"}
-QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance"}
+REFUSED = frozenset({"content_filter", "refusal", "safety", "prohibited_content", "blocklist", "recitation"})
+"""Reasons to finish that mean the model, or a filter around it, refused."""
+
+CUT_OFF = frozenset({"length", "max_tokens", "model_length", "model_context_window_exceeded"})
+"""Reasons to finish that mean the reply was cut off."""
+
+BROKEN = frozenset({"error", "abort", "cancelled"})
+"""Reasons to finish that mean the server, not the model, ended the reply."""
+
+MOST_TOKENS = 2**53
+"""A server that reports more has not counted: no number is better than that one."""
 
 
 def messages_of(prompt: Prompt) -> list[dict[str, Any]]:
@@ -35,28 +43,41 @@ def reply_of(body: Mapping[str, Any]) -> Reply:
     Raises
     ------
     CallFailed
-        If the body is no chat completion.
+        If the body is no chat completion, or an error sent as a success.
     """
     try:
         choice = body["choices"][0]
         message = choice.get("message") or {}
     except (KeyError, IndexError, TypeError, AttributeError):
-        raise CallFailed(FailureKind.INTERNAL, "the server's reply is not a chat completion") from None
+        if isinstance(body, Mapping) and body.get("error"):
+            return _failed_success(body)
+        raise CallFailed(
+            FailureKind.INTERNAL, "the server's reply is not a chat completion", maybe_billed=True
+        ) from None
+    reason = str(choice.get("finish_reason") or "").lower()
+    if choice.get("error") or reason in BROKEN:
+        return _failed_success(choice if choice.get("error") else {"error": f"the reply ended with '{reason}'"})
     refusal = message.get("refusal")
     text = refusal or _text(message.get("content"))
-    reason = choice.get("finish_reason")
-    if refusal or reason in REFUSAL_CODES:
+    finish = Finish.LENGTH if reason in CUT_OFF else Finish.STOP
+    if refusal or reason in REFUSED:
         finish = Finish.REFUSAL
-    else:
-        finish = Finish.LENGTH if reason in ("length", "max_tokens") else Finish.STOP
     reasoning = message.get("reasoning_content") or message.get("reasoning")
     return Reply(
         text=text,
         finish=finish,
         reasoning=reasoning if isinstance(reasoning, str) else None,
-        usage=_usage(body.get("usage") or {}),
+        usage=usage_of(body.get("usage")),
         model=body.get("model") if isinstance(body.get("model"), str) else None,
     )
+
+
+def _failed_success(body: Mapping[str, Any]) -> Reply:
+    """Read an error that came with status 200, as gateways send it after the headers are gone."""
+    error = body.get("error")
+    code = error.get("code") if isinstance(error, Mapping) else None
+    status = code if isinstance(code, int) and 400 <= code < 600 else 200
+    return refused_or_failed(status, body, {})
 
 
 def _text(content: Any) -> str | None:
@@ -66,74 +87,32 @@ def _text(content: Any) -> str | None:
     return content if isinstance(content, str) else None
 
 
-def _usage(usage: Mapping[str, Any]) -> Usage:
-    def count(table: Any, name: str) -> int | None:
-        value = table.get(name) if isinstance(table, Mapping) else None
-        return value if isinstance(value, int) else None
+def usage_of(usage: Any) -> Usage:
+    """Return the tokens that a completion reports, brought to one meaning.
 
-    return Usage(
-        input=count(usage, "prompt_tokens"),
-        output=count(usage, "completion_tokens"),
-        cached=count(usage.get("prompt_tokens_details"), "cached_tokens"),
-        reasoning=count(usage.get("completion_tokens_details"), "reasoning_tokens"),
-    )
+    Input includes what was read from a cache, and output includes reasoning. Servers that leave reasoning out of the
+    output (Gemini, Grok) are recognised by their total. A count that is missing or no count stays unknown.
 
-
-def refused_or_failed(status: int, body: Any, retry_after: str | None) -> Reply:
-    """Return a refusal that came as an HTTP error.
-
-    Parameters
-    ----------
-    status : int
-        HTTP status, 400 or above.
-    body : Any
-        The parsed body, or its text.
-    retry_after : str or None
-        The header of that name.
-
-    Raises
-    ------
-    CallFailed
-        For every other error, with its kind.
+    Examples
+    --------
+    >>> usage_of({"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 40})
+    Usage(input=10, output=30, cached=None, reasoning=None)
     """
-    error = body.get("error", body) if isinstance(body, dict) else {}
-    error = error if isinstance(error, dict) else {"message": error}
-    code = str(error.get("code") or error.get("type") or "")
-    message = str(error.get("message") or (body if isinstance(body, str) else "")).strip()[:500]
-    if code in REFUSAL_CODES:
-        return Reply(message or None, Finish.REFUSAL)
-    kind = failure_kind(status, {code, str(error.get("type"))})
-    raise CallFailed(kind, f"HTTP {status}: {message or code or 'no message'}", seconds_of(retry_after))
+    if not isinstance(usage, Mapping):
+        return Usage()
+    read, written, total = (_count(usage, name) for name in ("prompt_tokens", "completion_tokens", "total_tokens"))
+    cached = _count(usage.get("prompt_tokens_details"), "cached_tokens")
+    for name in ("prompt_cache_hit_tokens", "cached_tokens"):
+        cached = _count(usage, name) if cached is None else cached
+    reasoning = _count(usage.get("completion_tokens_details"), "reasoning_tokens")
+    if written is not None:
+        if read is not None and total is not None:
+            written = max(written, total - read)
+        if reasoning is not None and reasoning > written:
+            written += reasoning
+    return Usage(read, written, cached, reasoning)
 
 
-def failure_kind(status: int, codes: set[str]) -> FailureKind:
-    """Return the kind of failure of an HTTP status and the error codes beside it."""
-    if codes & QUOTA_CODES or status == 402:
-        return FailureKind.QUOTA
-    match status:
-        case 429:
-            return FailureKind.RATE_LIMIT
-        case 401 | 403:
-            return FailureKind.AUTH
-        case 408 | 504:
-            return FailureKind.TIMEOUT
-        case 502 | 503 | 529:
-            return FailureKind.OVERLOADED
-        case _ if status >= 500:
-            return FailureKind.INTERNAL
-        case _:
-            return FailureKind.BAD_REQUEST
-
-
-def seconds_of(retry_after: str | None) -> float | None:
-    """Return the seconds that a Retry-After header asks for, given as a number or a date; None if it says nothing."""
-    if not retry_after:
-        return None
-    try:
-        return max(0.0, float(retry_after))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time())
-    except (TypeError, ValueError):
-        return None
+def _count(table: Any, name: str) -> int | None:
+    value = table.get(name) if isinstance(table, Mapping) else None
+    return value if type(value) is int and 0 <= value < MOST_TOKENS else None

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from dodiag.interventions.price import TokenPrices
 from dodiag.problems import MissingDependency
-from dodiag.runners.adapters.chat import REFUSAL_CODES, failure_kind, messages_of, reply_of, seconds_of
+from dodiag.runners.adapters.chat import messages_of, reply_of
+from dodiag.runners.adapters.failures import ServerError, asked_wait, read_error
 from dodiag.runners.adapters.openai_compatible import checked_base_url
 from dodiag.runners.protocol import CallFailed, FailureKind, Finish, Reply, Request
+
+KINDS = {
+    "Timeout": FailureKind.TIMEOUT,
+    "TimeoutError": FailureKind.TIMEOUT,
+    "PaymentRequiredError": FailureKind.QUOTA,
+    "BudgetExceededError": FailureKind.QUOTA,
+    "ContextWindowExceededError": FailureKind.CONTEXT_LENGTH,
+    "AuthenticationError": FailureKind.AUTH,
+    "PermissionDeniedError": FailureKind.AUTH,
+    "LiteLLMUnknownProvider": FailureKind.NOT_FOUND,
+    "UnsupportedParamsError": FailureKind.BAD_REQUEST,
+}
+"""Exceptions of litellm whose class says more than their status; others are read as a server's error."""
 
 
 def import_litellm() -> Any:
@@ -30,13 +48,18 @@ def import_litellm() -> Any:
     return litellm
 
 
-def listed_prices(name: str) -> tuple[float, float] | None:
-    """Return litellm's price of a model per million tokens in and out; None where its table has none."""
-    entry = import_litellm().model_cost.get(name) or import_litellm().model_cost.get(name.partition("/")[2]) or {}
-    prices = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
-    if prices[0] is None or prices[1] is None:
-        return None
-    return float(prices[0]) * 1e6, float(prices[1]) * 1e6
+def listed_prices(name: str) -> TokenPrices | None:
+    """Return litellm's prices of a model; None where its table has none."""
+    table = import_litellm().model_cost
+    entry = table.get(name) or table.get(name.partition("/")[2]) or {}
+    named = {
+        "input": "input_cost_per_token",
+        "output": "output_cost_per_token",
+        "cached_input": "cache_read_input_token_cost",
+        "reasoning": "output_cost_per_reasoning_token",
+    }
+    prices = {ours: 1e6 * float(entry[theirs]) for ours, theirs in named.items() if entry.get(theirs) is not None}
+    return TokenPrices(**prices) if {"input", "output"} <= prices.keys() else None
 
 
 class LiteLLM:
@@ -87,24 +110,68 @@ class LiteLLM:
         return reply_of(response.model_dump())
 
     def _refused_or_failed(self, error: Exception) -> Reply:
-        names = {cls.__name__ for cls in type(error).__mro__}
-        code = str(getattr(error, "code", "") or "")
-        if "ContentPolicyViolationError" in names or code in REFUSAL_CODES:
+        """Read an exception of litellm, whose class, status and wrapped body each say a part of what went wrong."""
+        names = [cls.__name__ for cls in type(error).__mro__]
+        said = server_error(error)
+        if "ContentPolicyViolationError" in names or said.refused:
             return Reply(None, Finish.REFUSAL)
-        status = getattr(error, "status_code", None)
-        if "Timeout" in names or isinstance(error, TimeoutError):
-            kind = FailureKind.TIMEOUT
-        elif "APIConnectionError" in names:
-            kind = FailureKind.NETWORK
-        elif isinstance(status, int):
-            text = str(error)
-            codes = {code} | ({"insufficient_quota"} if "insufficient_quota" in text else set())
-            kind = failure_kind(status, codes)
-        else:
-            raise error
-        headers = getattr(getattr(error, "response", None), "headers", None) or {}
-        message = f"{type(error).__name__}: {getattr(error, 'message', error)}"[:500]
-        raise CallFailed(kind, message, seconds_of(headers.get("retry-after"))) from None
+        named = next((KINDS[name] for name in names if name in KINDS), None)
+        if named is None and said.status is None:
+            named = FailureKind.NETWORK if "APIConnectionError" in names else FailureKind.INTERNAL
+        kind = said.kind if named is None else named
+        if named is FailureKind.AUTH and said.kind is FailureKind.QUOTA:
+            kind = FailureKind.QUOTA
+        message = f"{type(error).__name__}: {getattr(error, 'message', error)}"
+        billed = kind in (FailureKind.TIMEOUT, FailureKind.NETWORK)
+        raise CallFailed(kind, message, asked_wait(_headers(error), said), maybe_billed=billed) from None
 
     async def close(self) -> None:
         """Nothing is held open between calls."""
+
+
+def server_error(error: Exception) -> ServerError:
+    """Return what a litellm exception repeats of the server's error.
+
+    litellm puts the body into its message, behind the name of the provider's exception; what is no JSON there is read
+    as a plain message.
+    """
+    status = getattr(error, "status_code", None)
+    status = status if isinstance(status, int) and "APIConnectionError" not in _names(error) else None
+    text = str(getattr(error, "message", "") or error)
+    found = read_error(status, _body_in(text, getattr(error, "body", None)))
+    plain = read_error(status, {"message": text})
+    codes = {str(getattr(error, name, None) or "").lower() for name in ("code", "type")} - {""}
+    return replace(
+        found,
+        codes=found.codes | codes,
+        message=found.message or text,
+        wait=plain.wait if found.wait is None else found.wait,
+    )
+
+
+def _names(error: Exception) -> set[str]:
+    return {cls.__name__ for cls in type(error).__mro__}
+
+
+def _body_in(text: str, body: Any) -> Any:
+    if isinstance(body, Mapping):
+        return body
+    start = text.find("{")
+    if start >= 0:
+        for candidate in (text[start:], text[start:].replace("\\n", "\n").replace("\\'", "'")):
+            try:
+                found, _ = json.JSONDecoder().raw_decode(candidate)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(found, Mapping):
+                return found
+    return text
+
+
+def _headers(error: Exception) -> Mapping[str, str]:
+    for holder in (getattr(error, "response", None), error):
+        for name in ("headers", "litellm_response_headers"):
+            headers = getattr(holder, name, None)
+            if isinstance(headers, Mapping) and headers:
+                return headers
+    return {}

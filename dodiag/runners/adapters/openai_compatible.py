@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from dodiag.problems import UsageError
-from dodiag.runners.adapters.chat import messages_of, refused_or_failed, reply_of
+from dodiag.runners.adapters.chat import messages_of, reply_of
+from dodiag.runners.adapters.failures import refused_or_failed
 from dodiag.runners.protocol import CallFailed, FailureKind, Reply, Request
+from dodiag.runners.secrets import keeps_secret
 
 if TYPE_CHECKING:
     import aiohttp
@@ -66,6 +68,7 @@ class OpenAICompatible:
         self.free = False
         self.timeout = timeout
         self.key_variable = key_variable
+        keeps_secret(key_variable)
         self._session: aiohttp.ClientSession | None = None
 
     def _open(self) -> aiohttp.ClientSession:
@@ -90,16 +93,21 @@ class OpenAICompatible:
             url = f"{self.endpoint}/chat/completions"
             async with self._open().post(url, data=payload, headers=headers) as response:
                 content = await response.read()
-                status, retry_after = response.status, response.headers.get("Retry-After")
+                status, answer_headers = response.status, response.headers
+        except aiohttp.ConnectionTimeoutError:
+            raise CallFailed(FailureKind.TIMEOUT, f"no connection within {self.timeout:g} s") from None
         except TimeoutError:
-            raise CallFailed(FailureKind.TIMEOUT, f"no reply within {self.timeout:g} s") from None
-        except aiohttp.ClientError as error:
-            raise CallFailed(FailureKind.NETWORK, f"{type(error).__name__}: {error}"[:500]) from None
+            message = f"no reply within {self.timeout:g} s"
+            raise CallFailed(FailureKind.TIMEOUT, message, maybe_billed=True) from None
+        except (aiohttp.ClientError, OSError) as error:
+            message = f"{type(error).__name__}: {error}"
+            connected = not isinstance(error, aiohttp.ClientConnectorError)
+            raise CallFailed(FailureKind.NETWORK, message, maybe_billed=connected) from None
         parsed = _parsed(content)
         if status >= 400:
-            return refused_or_failed(status, parsed, retry_after)
+            return refused_or_failed(status, parsed, answer_headers)
         if not isinstance(parsed, dict):
-            raise CallFailed(FailureKind.INTERNAL, "the server's reply is not JSON")
+            raise CallFailed(FailureKind.INTERNAL, "the server's reply is not JSON", maybe_billed=True)
         return reply_of(parsed)
 
     async def close(self) -> None:
@@ -112,5 +120,5 @@ class OpenAICompatible:
 def _parsed(content: bytes) -> Any:
     try:
         return json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return content.decode("utf-8", "replace")
