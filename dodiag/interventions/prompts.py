@@ -162,7 +162,7 @@ class Assembler:
 def ask(question: Question, spec: AnswerSpec) -> str:
     """Return a question with its options and the output format: the whole text under the natural state."""
     lines = [question.text]
-    if spec.choices and spec.needs_choices:
+    if spec.choices and spec.type in (AnswerType.CHOICE, AnswerType.LETTER_LIST):
         labelled = zip(LETTERS, spec.choices, strict=False)
         lines += [letter if option.strip().upper() == letter else f"{letter}. {option}" for letter, option in labelled]
     return "\n".join([*lines, "", format_instruction(spec)])

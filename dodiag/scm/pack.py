@@ -454,7 +454,7 @@ def _answer_troubles(task: TaskGraph, instance: Instance, question: Question) ->
     except ValidationError as error:
         yield str(error.errors()[0]["ctx"]["error"]), "Correct 'choices'."
         return
-    if spec.needs_choices and spec.choices is None:
+    if spec.type in (AnswerType.CHOICE, AnswerType.LETTER_LIST) and spec.choices is None:
         yield f"unit {question.unit} asks for a {spec.type}, but there are no choices", "Add 'choices'."
         return
     try:
