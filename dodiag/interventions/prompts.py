@@ -20,7 +20,7 @@ from dodiag.interventions.media import MediaRule
 from dodiag.interventions.media import Medium as Medium
 from dodiag.interventions.pictures import Picture, prepare
 from dodiag.interventions.videos import Clip, clip
-from dodiag.scm.answers import LETTERS, AnswerSpec, show_answer
+from dodiag.scm.answers import LETTERS, AnswerSpec, AnswerType, show_answer
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.media import HEAD, MediumError, kind_of, refuse_size
 from dodiag.scm.pack import Instance, Pack, Question, correct_answer, incorrect_answer, spec_of

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from dodiag.problems import InvalidInput, Problem, UsageError
-from dodiag.scm.answers import Answer, AnswerSpec, draw_incorrect, normalise, same_answer
+from dodiag.scm.answers import Answer, AnswerSpec, AnswerType, draw_incorrect, normalise, same_answer
 from dodiag.scm.field_errors import explain
 from dodiag.scm.files import find_task_file, load_task, task_to_dict
 from dodiag.scm.graph import TaskGraph
