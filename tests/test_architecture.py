@@ -12,10 +12,11 @@ import pytest
 import dodiag
 
 ROOT = Path(dodiag.__file__).parent
-BELOW = {"vocabulary", "problems"}
+BELOW = {"vocabulary", "problems", "folder_lock"}
 MAY_IMPORT = {
     "vocabulary": {"problems"},
     "problems": set(),
+    "folder_lock": {"problems"},
     "scm": BELOW | {"scm"},
     "interventions": BELOW | {"scm", "interventions"},
     "runners": BELOW | {"scm", "interventions", "runners"},

@@ -18,13 +18,13 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dodiag.folder_lock import LOCK, unwritable
 from dodiag.problems import DodiagError, UsageError
 from dodiag.runners.damage import PATIENCE, require_whole
 from dodiag.runners.migration import SCHEMA_VERSION, build, migrate, stored_version
 from dodiag.runners.protocol import Finish, Reply, Usage
 
 LEDGER = "ledger.sqlite"
-LOCK = "lock.sqlite"
 DRAFT = f".{LEDGER}.new"
 
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
@@ -171,10 +171,6 @@ def is_unused(folder: Path) -> bool:
     return not folder.exists() or all(file.name.startswith((LOCK, DRAFT)) for file in folder.iterdir())
 
 
-def _unwritable(folder: Path, error: Exception) -> UsageError:
-    return UsageError(f"{folder} cannot be written: {error}", "Choose another folder for --out.")
-
-
 def _remove_drafts(folder: Path) -> None:
     for end in ("", "-wal", "-shm", "-journal"):
         (folder / f"{DRAFT}{end}").unlink(missing_ok=True)
@@ -293,14 +289,14 @@ class Ledger:
                 build(connection, {"manifest": dict(manifest)})
                 connection.execute("PRAGMA journal_mode=WAL")
         except (OSError, sqlite3.Error) as error:
-            raise _unwritable(folder, error) from None
+            raise unwritable(folder, error) from None
         try:
             with cls(folder, name=DRAFT) as ledger:
                 yield ledger
                 ledger._settle()
             draft.rename(path)
         except OSError as error:
-            raise _unwritable(folder, error) from None
+            raise unwritable(folder, error) from None
         finally:
             _remove_drafts(folder)
 
@@ -450,38 +446,6 @@ class Ledger:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-class RunLock:
-    """Holds a run directory for one process; released when the process ends, however it ends.
-
-    The folder is made where it is missing. The lock is taken before the ledger is looked for, so that two processes
-    that start at once cannot both make one.
-
-    Raises
-    ------
-    UsageError
-        If another process holds the directory, or it cannot be written.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(folder / LOCK, timeout=0, isolation_level=None)
-        except (OSError, sqlite3.Error) as error:
-            raise _unwritable(folder, error) from None
-        try:
-            self._connection.execute("BEGIN EXCLUSIVE")
-        except sqlite3.Error as error:
-            self._connection.close()
-            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-                message = f"another process is running in {folder}"
-                raise UsageError(message, "Wait for it, or stop it.") from None
-            raise _unwritable(folder, error) from None
-
-    def release(self) -> None:
-        """Let other processes have the directory."""
-        self._connection.close()
 
 
 class LedgerWriter:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dodiag.interventions.media import Medium
 from dodiag.interventions.plan import Call, Plan
-from dodiag.interventions.prompts import Assembler, Medium
 from dodiag.problems import UsageError
 from dodiag.runners.keys import prompt_digest
 from dodiag.runners.ledger import CallRow, FailureRow, Ledger, ReplyRow
@@ -88,9 +88,7 @@ def media_of(plan: Plan, call: Call, sees_media: bool, stored: ReplyRow) -> tupl
         If the prompt would be another one today, so that these would not be the pictures that were sent.
     """
     assert plan.pack is not None
-    prompt = Assembler(plan.pack, plan.design.history, sees_media).prompt(
-        call.instance, call.question, call.configuration
-    )
+    prompt = plan.assembler(sees_media).prompt(call.instance, call.question, call.configuration)
     if prompt_digest(prompt, call.instance.id, call.question.id) != stored.prompt_digest:
         raise UsageError("these pictures would not be those that were sent", "The pack or the drawing has changed.")
     return prompt.media

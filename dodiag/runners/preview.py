@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dodiag.interventions.plan import Plan
-from dodiag.interventions.prompts import Assembler
 from dodiag.problems import UsageError
 from dodiag.runners.lookup import write_media
 
@@ -54,7 +53,7 @@ def write_preview(plan: Plan, folder: Path, with_media: bool = True) -> Preview:
         raise UsageError(f"task {plan.task.name} has no instances", "Preview a task pack.")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is not empty", "Choose another folder for --out.")
-    assembler = Assembler(plan.pack, plan.design.history, with_media)
+    assembler = plan.assembler(with_media)
     texts: dict[str, str] = {}
     pictures: set[Path] = set()
     calls = 0

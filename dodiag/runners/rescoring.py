@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from dodiag.folder_lock import FolderLock
 from dodiag.interventions.plan import Call, Plan
 from dodiag.problems import UsageError
 from dodiag.runners.judging.judge import Judge, Judged, Pending, judge_all
 from dodiag.runners.judging.verdicts import Item, NoVerdict, Verdict
-from dodiag.runners.ledger import CallRow, Ledger, LedgerWriter, ReplyRow, RunLock, VerdictRow
+from dodiag.runners.ledger import CallRow, Ledger, LedgerWriter, ReplyRow, VerdictRow
 from dodiag.runners.models import open_adapter
 from dodiag.runners.protocol import Adapter
 from dodiag.runners.reading.cleaning import remove_reasoning
@@ -117,7 +118,7 @@ def rescore(
     folder = Path(run_dir)
     with Ledger(folder) as ledger:
         plan = plan_of_run(ledger, pack)
-        lock = RunLock(folder)
+        lock = FolderLock(folder)
         try:
             asker = _opened(judge, plan, base_url, key_variable, timeout)
             used = _judge_of(ledger, asker, mismatch)

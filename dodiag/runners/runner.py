@@ -15,7 +15,7 @@ from typing import Any
 
 from dodiag.interventions.plan import Call, Plan
 from dodiag.interventions.price import TokenPrices, duration
-from dodiag.interventions.prompts import Assembler, Prompt
+from dodiag.interventions.prompts import Prompt
 from dodiag.runners.background import beside
 from dodiag.runners.budget import Account, Budget, LimitReached, Meter
 from dodiag.runners.keys import prompt_digest, request_key
@@ -152,7 +152,7 @@ class _Run:
         self.ledger = ledger
         self.options = options
         self.parameters = manifest["parameters"]
-        self.assembler = Assembler(plan.pack, plan.design.history, adapter.sees_media) if plan.pack else None
+        self.assembler = plan.assembler(adapter.sees_media) if plan.pack else None
         self.progress = Progress(total=plan.call_count)
         self.retrier = Retrier(adapter, options.retry, self.progress, options.concurrency)
         self.writer = LedgerWriter(ledger.path, together=BREATHER if adapter.free else 1)

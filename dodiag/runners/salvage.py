@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from dodiag.folder_lock import FolderLock
 from dodiag.problems import UsageError
 from dodiag.runners.damage import frames_of, log_of, size_of
-from dodiag.runners.ledger import COLUMNS, LEDGER, ORDER, TABLES, Ledger, LedgerWriter, Row, RunLock, loaded
+from dodiag.runners.ledger import COLUMNS, LEDGER, ORDER, TABLES, Ledger, LedgerWriter, Row, loaded
 
 MAGIC = b"SQLite format 3\x00"
 PAGE_SIZE_AT, PAGE_COUNT_AT, HEADER = 16, 28, 100
@@ -68,7 +69,7 @@ def salvage(folder: Path, into: Path) -> None:
 def _views(folder: Path, into: Path) -> Iterator[sqlite3.Connection]:
     """Yield connections to filled-up copies of the file: with the log, if there is one, and the file alone."""
     file, log = folder / LEDGER, log_of(folder / LEDGER)
-    lock = RunLock(folder)
+    lock = FolderLock(folder)
     try:
         copies = []
         for name, parts in (("with-log", (file, log)), ("alone", (file,))):

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import dodiag
+from dodiag.folder_lock import FolderLock
 from dodiag.interventions.design import Design
 from dodiag.interventions.plan import Plan
 from dodiag.interventions.price import TokenPrices
 from dodiag.problems import UsageError
 from dodiag.runners.budget import Budget
 from dodiag.runners.estimate import announce, estimate
-from dodiag.runners.ledger import LEDGER, Ledger, RunLock, is_unused
+from dodiag.runners.ledger import LEDGER, Ledger, is_unused
 from dodiag.runners.models import open_adapter
 from dodiag.runners.protocol import Adapter
 from dodiag.runners.retry import RetryPolicy
@@ -84,7 +85,7 @@ def start(
         raise UsageError(f"{folder} is a file", "Choose another folder for --out.")
     if not (folder / LEDGER).exists() and not is_unused(folder):
         raise UsageError(f"{folder} is not empty and holds no run", "Choose another folder for --out.")
-    lock = RunLock(folder)
+    lock = FolderLock(folder)
     try:
         if (folder / LEDGER).exists():
             ledger = Ledger(folder)
@@ -135,7 +136,7 @@ def resume(folder: Path, pack_folder: Path | None, changes: Mapping[str, Any]) -
         key_variable=model_options.key_variable,
     )
     _refuse_other_run(ledger, make_manifest(plan, manifest["model_name"], adapter, model_options, run_options), folder)
-    lock = RunLock(folder)
+    lock = FolderLock(folder)
     try:
         return plan, _execute(plan, adapter, ledger, bounded(run_options, model_options.timeout, adapter))
     finally:

@@ -11,6 +11,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
+from dodiag.folder_lock import FolderLock
 from dodiag.problems import UsageError
 from dodiag.runners.ledger import (
     COLUMNS,
@@ -23,7 +24,6 @@ from dodiag.runners.ledger import (
     LedgerWriter,
     ReplyRow,
     Row,
-    RunLock,
     is_unused,
 )
 from dodiag.runners.migration import SCHEMA_VERSION
@@ -112,7 +112,7 @@ def _new_run(folder: Path) -> Iterator[None]:
         raise UsageError(f"{folder} already holds a run", "Choose another folder for --out.")
     if folder.exists() and not (folder.is_dir() and is_unused(folder)):
         raise UsageError(f"{folder} is not empty", "Choose another folder for --out.")
-    lock = RunLock(folder)
+    lock = FolderLock(folder)
     try:
         _remove_saved(folder)
         yield
@@ -351,7 +351,7 @@ def vacuum(run_dir: str | Path) -> tuple[int, int]:
     """
     folder = Path(run_dir)
     with Ledger(folder) as ledger:
-        lock = RunLock(folder)
+        lock = FolderLock(folder)
         try:
             before = _bytes(folder)
             ledger.shrink()

@@ -15,8 +15,9 @@ from packs import sums_pack
 from test_ledger import reply
 
 import dodiag
+from dodiag.folder_lock import FolderLock
 from dodiag.problems import UsageError
-from dodiag.runners.ledger import LEDGER, DamagedLedger, Ledger, RunLock
+from dodiag.runners.ledger import LEDGER, DamagedLedger, Ledger
 from dodiag.runners.transfer import merge, vacuum
 
 MANIFEST = {"calls": 600, "plan_hash": "h", "model": "m", "endpoint": "", "sees_media": True, "parameters": {}}
@@ -195,7 +196,7 @@ def test_vacuum_gives_space_back_and_no_row_is_lost(tmp_path):
 
 @contextlib.contextmanager
 def held(folder):
-    lock = RunLock(folder)
+    lock = FolderLock(folder)
     try:
         yield
     finally:

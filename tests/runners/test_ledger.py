@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dodiag.folder_lock import FolderLock
 from dodiag.problems import UsageError
-from dodiag.runners.ledger import CallRow, FailureRow, Ledger, LedgerWriter, ReplyRow, RunLock
+from dodiag.runners.ledger import CallRow, FailureRow, Ledger, LedgerWriter, ReplyRow
 
 COUNT = """
 import sqlite3, sys
@@ -113,11 +114,11 @@ def test_any_text_is_read_back_equal(tmp_path_factory, prompt, text):
 
 
 def test_the_lock_is_for_one_and_ends_with_it(tmp_path):
-    first = RunLock(tmp_path)
+    first = FolderLock(tmp_path)
     with pytest.raises(UsageError, match="another process is running"):
-        RunLock(tmp_path)
+        FolderLock(tmp_path)
     first.release()
-    RunLock(tmp_path).release()
+    FolderLock(tmp_path).release()
 
 
 def test_a_run_is_made_whole_or_not_at_all(tmp_path):
