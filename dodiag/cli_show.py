@@ -14,17 +14,19 @@ if TYPE_CHECKING:
     from dodiag.runners.ledger import Ledger
     from dodiag.runners.lookup import Found
 
-SHORT_HELP = "Show one call of a run: prompt, pictures, reply, reading, outcome."
+SHORT_HELP = "Show one call of a run, or a contact sheet of a pack."
 EXAMPLES = (
     "dodiag show runs/first 17",
     "dodiag show runs/first --outcome invalid --list",
     "dodiag show runs/first --unit Y --instance d0003 --pictures looked_at/",
+    "dodiag show packs/dice --sheet dice.png --limit 3",
 )
 MOST_SHOWN = 20
+SHEETS = (".png", ".jpg", ".jpeg", ".webp", ".pdf")
 
 
 def show_call(
-    run_dir: Annotated[Path, typer.Argument(help="A run directory.")],
+    run_dir: Annotated[Path, typer.Argument(help="A run directory; with --sheet, a task pack.")],
     position: Annotated[int | None, typer.Argument(help="Position of the call in the plan.")] = None,
     instance: Annotated[str | None, typer.Option("--instance", help="Calls on this instance.")] = None,
     unit: Annotated[str | None, typer.Option("--unit", help="Calls of this unit.")] = None,
@@ -40,12 +42,22 @@ def show_call(
         Path | None, typer.Option("--pictures", metavar="DIR", help="Write the pictures that were sent to this folder.")
     ] = None,
     pack: Annotated[Path | None, typer.Option("--pack", help="Where the task pack is now, if it has moved.")] = None,
+    sheet: Annotated[
+        Path | None,
+        typer.Option("--sheet", metavar="FILE", help="Write a contact sheet of a pack: PNG, JPEG, WebP or PDF."),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", help="Instances on the sheet.")] = 4,
     as_json: JsonFlag = False,
 ) -> None:
     """Show calls of a run as they were: the prompt word for word, the reply word for word, and what was made of it.
 
     Nothing that a model wrote can move the cursor, change colours or hide: control characters are written out.
+    With --sheet, write a picture of some instances of a task pack: media with the truth drawn on them, questions, the
+    answers of state 1 and state 0.
     """
+    if sheet is not None:
+        _write_sheet(run_dir, sheet, limit, instance)
+        return
     from itertools import islice
 
     from dodiag.cli_output import console, print_json
@@ -84,6 +96,25 @@ def show_call(
         typer.echo()
     if len(chosen) > MOST_SHOWN:
         typer.echo(f"the first {MOST_SHOWN} calls; --list lists all of them", err=True)
+
+
+def _write_sheet(folder: Path, file: Path, limit: int, instance: str | None) -> None:
+    from dodiag.api import open_pack
+    from dodiag.problems import UsageError
+    from dodiag.report.contact_sheet import contact_sheet, spread
+
+    if file.suffix.lower() not in SHEETS:
+        raise UsageError(f"{file} is no kind of picture that is written", f"Use {', '.join(SHEETS)}.")
+    if limit < 1:
+        raise UsageError(f"{limit} instances are asked for", "Ask for at least one.")
+    pack = open_pack(str(folder))
+    chosen = [instance] if instance else spread(pack.instance_ids, limit)
+    found = contact_sheet(pack, [pack.instance(each) for each in chosen])
+    try:
+        found.save(file)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror or error}", "Choose another place.") from None
+    typer.echo(f"wrote {file}: {len(chosen)} of {pack.instance_count:,} instances")
 
 
 def _line(found: Found) -> str:
