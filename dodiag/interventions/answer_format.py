@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dodiag.scm.answers import AnswerSpec, AnswerType
+from dodiag.scm.answers import AnswerSpec, AnswerType, Members, Shape, Units
 
 
 def format_instruction(spec: AnswerSpec) -> str:
@@ -37,5 +37,28 @@ def format_instruction(spec: AnswerSpec) -> str:
             return "Answer with whole numbers in order, separated by commas, and nothing else."
         case AnswerType.LETTER_LIST:
             return "Answer with the letters in order, separated by commas, and nothing else."
+        case AnswerType.SET:
+            return f"Answer with {_MEMBERS[spec.of_members]}, in any order, separated by commas, and nothing else."
+        case AnswerType.YES_NO:
+            return f"Answer with {'true or false' if spec.true_false else 'yes or no'} only."
+        case AnswerType.COORDINATE:
+            numbers = f"{_NUMBERS[spec.of_shape]}{_UNITS[spec.in_units]}"
+            return f"Answer with {numbers}, separated by commas, and nothing else."
         case AnswerType.TEXT:
             return "Answer with a short phrase only."
+
+
+_MEMBERS = {
+    Members.LETTER: "the letters of all options that apply",
+    Members.INTEGER: "all the whole numbers, each once",
+    Members.NUMBER: "all the numbers, each once",
+}
+_NUMBERS = {
+    Shape.POINT: "x and y of one point",
+    Shape.BOX: "left, top, right and bottom of one box",
+}
+_UNITS = {
+    Units.PIXELS: " in pixels",
+    Units.FRACTIONS: " as fractions of the picture's width and height",
+    Units.PLAIN: "",
+}

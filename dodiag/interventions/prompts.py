@@ -20,7 +20,7 @@ from dodiag.interventions.media import MediaRule
 from dodiag.interventions.media import Medium as Medium
 from dodiag.interventions.pictures import Picture, prepare
 from dodiag.interventions.videos import Clip, clip
-from dodiag.scm.answers import LETTERS, AnswerSpec, AnswerType, show_answer
+from dodiag.scm.answers import LETTERS, AnswerSpec, show_answer
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.media import HEAD, MediumError, kind_of, refuse_size
 from dodiag.scm.pack import Instance, Pack, Question, correct_answer, incorrect_answer, spec_of
@@ -162,7 +162,7 @@ class Assembler:
 def ask(question: Question, spec: AnswerSpec) -> str:
     """Return a question with its options and the output format: the whole text under the natural state."""
     lines = [question.text]
-    if spec.choices and spec.type in (AnswerType.CHOICE, AnswerType.LETTER_LIST):
+    if spec.choices and spec.needs_choices:
         labelled = zip(LETTERS, spec.choices, strict=False)
         lines += [letter if option.strip().upper() == letter else f"{letter}. {option}" for letter, option in labelled]
     return "\n".join([*lines, "", format_instruction(spec)])

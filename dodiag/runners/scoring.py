@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dodiag.runners.protocol import Reply
 from dodiag.runners.reading import Reading, read_answer
-from dodiag.scm.answers import AnswerType, normalise, same_answer
+from dodiag.scm.answers import AnswerType, normalise, same_answer, set_difference
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.pack import Question, correct_answer, spec_of
 from dodiag.vocabulary import Outcome
@@ -49,15 +49,19 @@ def score(task: TaskGraph, question: Question, reply: Reply) -> Scored:
 
     A reply without a usable answer is not solved. A text that equals the reference is solved, one that equals the
     question's own incorrect answer is not; any other text is ``unscored`` until a judge has seen it, and is missing
-    data, not a wrong answer.
+    data, not a wrong answer. A set that is not the true one is flagged with what is wrong: ``missing``, ``surplus``.
     """
     spec = spec_of(task, question)
     reading = read_answer(reply.text, spec, finish=reply.finish.value)
-    if reading.outcome is not Outcome.VALUE or reading.value is None:
+    value = reading.value
+    if reading.outcome is not Outcome.VALUE or value is None:
         return Scored(reading, reading.outcome, False)
-    same = same_answer(reading.value, correct_answer(task, question), spec)
+    truth = correct_answer(task, question)
+    same = same_answer(value, truth, spec)
+    if spec.type is AnswerType.SET and not same:
+        reading = replace(reading, flags=reading.flags | set_difference(value, truth, spec))
     if spec.type is AnswerType.TEXT and not same:
         wrong = question.incorrect
-        if wrong is None or not same_answer(reading.value, normalise(wrong, spec), spec):
+        if wrong is None or not same_answer(value, normalise(wrong, spec), spec):
             return Scored(reading, Outcome.UNSCORED, None)
     return Scored(reading, Outcome.VALUE, same)

@@ -7,117 +7,26 @@ from __future__ import annotations
 
 import math
 import random
-import string
-from collections.abc import Mapping
-from enum import StrEnum
-from functools import lru_cache
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+from dodiag.scm.answer_spec import IOU, LETTERS, AnswerSpec, AnswerType, Members, Shape, Units
+from dodiag.scm.coordinates import Coordinate, centre, iou, other_boxes, other_points, same_point
 
-LETTERS = string.ascii_uppercase
+__all__ = [
+    "LETTERS", "Answer", "AnswerSpec", "AnswerType", "Members", "Shape", "Units", "draw_incorrect", "normalise",
+    "same_answer", "set_difference", "show_answer",
+]  # fmt: skip
+
 NEIGHBOURHOOD = 2
 """Half-width of the range that incorrect numbers are drawn from (CADET Appendix B.3.2: within ±2)."""
 
-Answer = str | int | float | tuple[int, ...] | tuple[str, ...]
+YES, NO = "yes", "no"
+_WORDS = {YES: YES, NO: NO, "true": YES, "false": NO}
+
+Answer = str | int | float | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
 Num = TypeVar("Num", int, float)
-Entries = TypeVar("Entries", tuple[int, ...], tuple[str, ...])
-
-
-class AnswerType(StrEnum):
-    """The declared type of a unit's answers; reading and comparing dispatch on it."""
-
-    CHOICE = "choice"
-    INTEGER = "integer"
-    NUMBER = "number"
-    INTEGER_LIST = "integer_list"
-    LETTER_LIST = "letter_list"
-    TEXT = "text"
-
-
-class AnswerSpec(BaseModel):
-    """The ``answer`` mapping of a unit, with the choices of one question where it has them.
-
-    Parameters
-    ----------
-    type : AnswerType
-        Dispatches reading and comparing.
-    choices : tuple of str, optional
-        Options of ``choice`` and letters of ``letter_list``, lettered A, B, C, … in order. A mapping
-        ``{A: …, B: …}`` is accepted when its letters are in order.
-    min, max : float, optional
-        Valid range of ``integer``, ``number`` and the entries of ``integer_list``, both ends included.
-    length : int, optional
-        Number of entries of a list.
-    tolerance : float
-        Largest absolute difference at which two ``number`` answers are the same; 0 compares them exactly.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    type: AnswerType
-    choices: tuple[str, ...] | None = None
-    min: float | None = None
-    max: float | None = None
-    length: int | None = None
-    tolerance: float = 0.0
-
-    @field_validator("choices", mode="before")
-    @classmethod
-    def _choices_in_order(cls, value: Any) -> Any:
-        if isinstance(value, Mapping):
-            if list(value) != list(LETTERS[: len(value)]):
-                raise ValueError("lettered choices must run A, B, C, … without a gap")
-            value = list(value.values())
-        if isinstance(value, (list, tuple)):
-            return tuple(str(option) if isinstance(option, (int, float)) else option for option in value)
-        return value
-
-    @field_validator("choices")
-    @classmethod
-    def _choices_distinct(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        if value is None:
-            return None
-        folded = [option.strip().casefold() for option in value]
-        if len(value) < 2 or len(value) > len(LETTERS):
-            raise ValueError(f"needs 2 to {len(LETTERS)} choices, has {len(value)}")
-        if len(set(folded)) < len(folded) or "" in folded:
-            raise ValueError("choices must be distinct and not empty")
-        for letter, option in zip(LETTERS, value, strict=False):
-            label = option.strip()
-            if len(label) == 1 and label.upper() in LETTERS[: len(value)] and label.upper() != letter:
-                raise ValueError(f"choice {letter} reads '{label}', which is the letter of another choice")
-        return value
-
-    @model_validator(mode="after")
-    def _consistent(self) -> AnswerSpec:
-        if self.min is not None and self.max is not None and self.min > self.max:
-            raise ValueError(f"min {self.min:g} is above max {self.max:g}")
-        if self.tolerance < 0 or not math.isfinite(self.tolerance):
-            raise ValueError("tolerance must be finite and not negative")
-        if self.length is not None and self.length < 1:
-            raise ValueError("length must be at least 1")
-        return self
-
-    @property
-    def letters(self) -> str:
-        """The letters of the choices, ``"ABCD"`` for four; empty without choices."""
-        return LETTERS[: len(self.choices)] if self.choices else ""
-
-    def with_choices(self, choices: tuple[str, ...] | None) -> AnswerSpec:
-        """Return this type with the choices of one question; `choices` None keeps the unit's own.
-
-        Raises
-        ------
-        ValueError
-            If the choices are not distinct options.
-        """
-        return self if choices is None else _with_choices(self, choices)
-
-
-@lru_cache(maxsize=4096)
-def _with_choices(spec: AnswerSpec, choices: tuple[str, ...]) -> AnswerSpec:
-    return AnswerSpec.model_validate(spec.model_dump(exclude_none=True) | {"choices": choices})
+Entries = TypeVar("Entries", tuple[int, ...], tuple[float, ...], tuple[str, ...])
 
 
 def normalise(value: Any, spec: AnswerSpec) -> Answer:
@@ -127,14 +36,15 @@ def normalise(value: Any, spec: AnswerSpec) -> Answer:
     ----------
     value : Any
         As written in an instance file: a letter or the option's own text for ``choice``, a number, a list (or comma
-        text) for lists, text.
+        text) for lists, sets and coordinates, ``yes`` or ``no`` (or a truth value) for ``yes_no``, text.
     spec : AnswerSpec
         The question's answer type.
 
     Returns
     -------
     Answer
-        Letter, int, float, tuple or stripped text.
+        Letter, int, float, tuple or stripped text. Sets are sorted and have each member once; ``yes_no`` is ``yes``
+        or ``no``; a point has two numbers, or the four of the box that it has to lie in, and a box four.
 
     Raises
     ------
@@ -155,6 +65,12 @@ def normalise(value: Any, spec: AnswerSpec) -> Answer:
             if len(set(letters)) < len(letters):
                 raise ValueError("names a letter twice")
             return _with_length(letters, spec)
+        case AnswerType.SET:
+            return _with_length(_members(value, spec), spec)
+        case AnswerType.YES_NO:
+            return _yes_no(value, spec)
+        case AnswerType.COORDINATE:
+            return _coordinate(value, spec)
         case AnswerType.TEXT:
             if not isinstance(value, str) or not value.strip():
                 raise ValueError("is not a text")
@@ -164,34 +80,67 @@ def normalise(value: Any, spec: AnswerSpec) -> Answer:
 def same_answer(first: Answer, second: Answer, spec: AnswerSpec) -> bool:
     """Return whether two canonical answers are the same answer of this type.
 
-    Numbers are the same within the declared tolerance (and 1e-9 relative, so that 0.1 + 0.2 equals 0.3); text is
-    compared without regard to case. A judge, not this function, decides whether two texts mean the same.
+    Numbers are the same within the declared tolerance (and 1e-9 relative, so that 0.1 + 0.2 equals 0.3); sets where
+    their members are; points within the tolerance, or inside the box that the truth is; boxes from the declared
+    intersection over union; text without regard to case. A judge, not this function, decides whether two texts mean the
+    same.
     """
     if spec.type is AnswerType.NUMBER:
-        return math.isclose(float(first), float(second), rel_tol=1e-9, abs_tol=spec.tolerance)  # type: ignore[arg-type]
+        return _close(float(first), float(second), spec)  # type: ignore[arg-type]
+    if spec.type is AnswerType.SET and spec.of_members is Members.NUMBER:
+        pairs = zip(first, second, strict=False)  # type: ignore[arg-type]
+        return len(first) == len(second) and all(_close(a, b, spec) for a, b in pairs)  # type: ignore[arg-type]
+    if spec.type is AnswerType.COORDINATE:
+        one, other = _numbers(first), _numbers(second)
+        if spec.of_shape is Shape.BOX:
+            return iou(one, other) >= (IOU if spec.iou is None else spec.iou)
+        return same_point(one, other, spec.tolerance)
     if spec.type is AnswerType.TEXT:
         return str(first).casefold().strip(" .") == str(second).casefold().strip(" .")
     return first == second
 
 
+def set_difference(answer: Answer, truth: Answer, spec: AnswerSpec) -> frozenset[str]:
+    """Return what a set answer has wrong: ``missing`` members of the truth, ``surplus`` ones that are not in it.
+
+    Examples
+    --------
+    >>> sorted(set_difference((1, 3), (1, 2), AnswerSpec(type="set")))
+    ['missing', 'surplus']
+    """
+    if same_answer(answer, truth, spec):
+        return frozenset()
+    found = {"missing": _without(truth, answer, spec), "surplus": _without(answer, truth, spec)}
+    return frozenset(name for name, members in found.items() if members)
+
+
 def show_answer(answer: Answer, spec: AnswerSpec) -> str:
-    """Return an answer as text for a prompt: ``C. red`` for a choice, ``1, 2`` for a list."""
+    """Return an answer as text for a prompt: ``C. red`` for a choice, ``1, 2`` for a list.
+
+    A box in which a point has to lie is shown as its middle, which is an answer to what was asked.
+    """
+    if spec.type is AnswerType.YES_NO and spec.true_false:
+        return "true" if answer == YES else "false"
+    if spec.type is AnswerType.COORDINATE and spec.of_shape is Shape.POINT:
+        answer = centre(_numbers(answer))
     if spec.type is AnswerType.CHOICE and spec.choices:
         option = spec.choices[LETTERS.index(str(answer))]
         return str(answer) if option.strip().upper() == answer else f"{answer}. {option}"
-    if isinstance(answer, tuple):
-        return ", ".join(map(str, answer))
-    if isinstance(answer, float) and answer.is_integer() and spec.type is AnswerType.NUMBER:
-        return str(int(answer))
-    return str(answer)
+    return ", ".join(map(_shown, answer)) if isinstance(answer, tuple) else _shown(answer)
+
+
+def _shown(entry: str | float) -> str:
+    return str(int(entry)) if isinstance(entry, float) and entry.is_integer() else str(entry)
 
 
 def draw_incorrect(truth: Answer, spec: AnswerSpec, seed: str) -> Answer:
     """Draw a valid answer that is not the truth, for state 0.
 
     Another option for choices, the neighbourhood ±2 within the declared range for numbers, another permutation for
-    letter lists, one perturbed entry for integer lists (CADET Appendix B.3.2). Where no minimum is declared, the
-    neighbour of a number that is not negative is not negative either: a model would rule out a count of −1 at once.
+    letter lists, one perturbed entry for integer lists (CADET Appendix B.3.2). In a set one member is exchanged, or
+    where there is none to exchange it for, one letter is added or left out; the other word for yes and no; a point or a
+    box beside the true one. Where no minimum is declared, a number that is not negative gets no negative neighbour: a
+    model would rule out a count of −1 at once.
 
     Parameters
     ----------
@@ -232,6 +181,12 @@ def draw_incorrect(truth: Answer, spec: AnswerSpec, seed: str) -> Answer:
             while shuffled == letters:
                 rng.shuffle(shuffled)
             return tuple(shuffled)
+        case AnswerType.SET:
+            return _other_set(truth, spec, rng)
+        case AnswerType.YES_NO:
+            return NO if truth == YES else YES
+        case AnswerType.COORDINATE:
+            return _other_coordinate(_numbers(truth), spec, seed)
         case AnswerType.TEXT:
             raise ValueError("an incorrect text has to be written by the author")
 
@@ -280,6 +235,61 @@ def _entries(value: Any) -> list[Any]:
     return list(value)
 
 
+def _yes_no(value: Any, spec: AnswerSpec) -> str:
+    if isinstance(value, bool):
+        return YES if value else NO
+    word = value.strip().casefold() if isinstance(value, str) else ""
+    if word not in _WORDS or (word not in (YES, NO) and not spec.true_false):
+        raise ValueError(f"'{value}' is neither {'true nor false' if spec.true_false else 'yes nor no'}")
+    return _WORDS[word]
+
+
+def _members(value: Any, spec: AnswerSpec) -> tuple[Any, ...]:
+    read = {Members.LETTER: _letter, Members.INTEGER: _ranged_integer, Members.NUMBER: _ranged_number}[spec.of_members]
+    members = [read(entry, spec) for entry in _entries(value)]
+    if len(set(members)) < len(members):
+        raise ValueError("names a member twice")
+    return tuple(sorted(members))
+
+
+def _ranged_integer(value: Any, spec: AnswerSpec) -> int:
+    return _in_range(_integer(value), spec)
+
+
+def _ranged_number(value: Any, spec: AnswerSpec) -> float:
+    return _in_range(_number(value), spec)
+
+
+def _coordinate(value: Any, spec: AnswerSpec) -> Coordinate:
+    numbers = tuple(_ranged_number(entry, spec) for entry in _entries(value))
+    if len(numbers) != 4 and not (len(numbers) == 2 and spec.of_shape is Shape.POINT):
+        asked = "two for a point (or four for the box around it)" if spec.of_shape is Shape.POINT else "four for a box"
+        raise ValueError(f"has {len(numbers)} numbers instead of {asked}")
+    if len(numbers) == 4 and not (numbers[0] < numbers[2] and numbers[1] < numbers[3]):
+        raise ValueError("is no box: it is written left, top, right, bottom")
+    within_one = all(0 <= number <= 1 for number in numbers)
+    if spec.in_units is Units.FRACTIONS and not within_one:
+        raise ValueError("is outside 0 to 1, where fractions of a picture lie")
+    if spec.in_units is Units.PIXELS and within_one and any(number % 1 for number in numbers):
+        raise ValueError("looks like fractions, but pixels are declared; declare units fractions or plain")
+    return numbers
+
+
+def _numbers(answer: Answer) -> Coordinate:
+    return tuple(map(float, answer))  # type: ignore[arg-type]
+
+
+def _close(first: float, second: float, spec: AnswerSpec) -> bool:
+    return math.isclose(first, second, rel_tol=1e-9, abs_tol=spec.tolerance)
+
+
+def _without(first: Answer, second: Answer, spec: AnswerSpec) -> list[Any]:
+    """Return the members of the first set that the second has not."""
+    if spec.of_members is Members.NUMBER:
+        return [a for a in _numbers(first) if not any(_close(a, b, spec) for b in _numbers(second))]
+    return [member for member in first if member not in second]  # type: ignore[union-attr, operator]
+
+
 def _in_range(number: Num, spec: AnswerSpec) -> Num:
     low, high = spec.min, spec.max
     if (low is not None and number < low) or (high is not None and number > high):
@@ -309,10 +319,60 @@ def _neighbour(truth: int, spec: AnswerSpec, rng: random.Random) -> int:
 
 
 def _other_number(truth: float, spec: AnswerSpec, rng: random.Random) -> float:
-    steps = [step / 4 for step in range(-4 * NEIGHBOURHOOD, 4 * NEIGHBOURHOOD + 1) if step]
-    low = (0 if truth >= 0 else -math.inf) if spec.min is None else spec.min
-    high = math.inf if spec.max is None else spec.max
-    candidates = [truth + step for step in steps if low <= truth + step <= high and abs(step) > spec.tolerance]
+    candidates = _other_numbers(truth, spec)
     if not candidates:
         raise ValueError(f"no other number within ±{NEIGHBOURHOOD} of {truth:g} is in range and beyond the tolerance")
     return rng.choice(candidates)
+
+
+def _other_numbers(truth: float, spec: AnswerSpec) -> list[float]:
+    steps = [step / 4 for step in range(-4 * NEIGHBOURHOOD, 4 * NEIGHBOURHOOD + 1) if step]
+    low = (0 if truth >= 0 else -math.inf) if spec.min is None else spec.min
+    high = math.inf if spec.max is None else spec.max
+    return [truth + step for step in steps if low <= truth + step <= high and abs(step) > spec.tolerance]
+
+
+def _other_set(truth: Answer, spec: AnswerSpec, rng: random.Random) -> Answer:
+    members: list[Any] = list(truth)  # type: ignore[arg-type]
+    found = [other for other in _exchanged(members, spec) if not _same_as_any(other, members, spec)]
+    if not found and spec.length is None and spec.of_members is Members.LETTER:
+        found = [[*members, letter] for letter in spec.letters if letter not in members]
+        found = found or [members[:i] + members[i + 1 :] for i in range(len(members)) if len(members) > 1]
+    if not found:
+        raise ValueError("no other set is within the declared range")
+    return tuple(sorted(rng.choice(found)))
+
+
+def _exchanged(members: list[Any], spec: AnswerSpec) -> Iterator[list[Any]]:
+    """Yield the sets in which one member is another one: another letter, or a number nearby."""
+    for place, member in enumerate(members):
+        others: list[Any]
+        if spec.of_members is Members.LETTER:
+            others = [letter for letter in spec.letters if letter not in members]
+        else:
+            others = _neighbours(member, spec) if spec.of_members is Members.INTEGER else _other_numbers(member, spec)
+        for other in others:
+            if other not in members:
+                yield [*members[:place], other, *members[place + 1 :]]
+
+
+def _same_as_any(other: list[Any], members: list[Any], spec: AnswerSpec) -> bool:
+    return same_answer(tuple(sorted(other)), tuple(members), spec)
+
+
+def _other_coordinate(truth: Coordinate, spec: AnswerSpec, seed: str) -> Coordinate:
+    low, high = (0.0, 1.0) if spec.in_units is Units.FRACTIONS else (spec.min, spec.max)
+    low = (0.0 if min(truth) >= 0 else -math.inf) if low is None else low
+    high = math.inf if high is None else high
+    if spec.of_shape is Shape.BOX:
+        candidates = other_boxes(truth, low, high, seed)
+    else:
+        candidates = other_points(truth, spec.tolerance, low, high, seed)
+    for candidate in candidates:
+        try:
+            wrong = _coordinate(candidate, spec)
+        except ValueError:
+            continue
+        if not same_answer(wrong, truth, spec):
+            return wrong
+    raise ValueError(f"no other {spec.of_shape} is within the declared range")

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from dodiag.problems import InvalidInput, Problem, UsageError
-from dodiag.scm.answers import Answer, AnswerSpec, AnswerType, draw_incorrect, normalise, same_answer
+from dodiag.scm.answers import Answer, AnswerSpec, draw_incorrect, normalise, same_answer
 from dodiag.scm.field_errors import explain
 from dodiag.scm.files import find_task_file, load_task, task_to_dict
 from dodiag.scm.graph import TaskGraph
@@ -454,7 +454,7 @@ def _answer_troubles(task: TaskGraph, instance: Instance, question: Question) ->
     except ValidationError as error:
         yield str(error.errors()[0]["ctx"]["error"]), "Correct 'choices'."
         return
-    if spec.type in (AnswerType.CHOICE, AnswerType.LETTER_LIST) and spec.choices is None:
+    if spec.needs_choices and spec.choices is None:
         yield f"unit {question.unit} asks for a {spec.type}, but there are no choices", "Add 'choices'."
         return
     try:

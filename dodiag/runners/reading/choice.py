@@ -14,6 +14,9 @@ from dodiag.scm.answers import AnswerSpec
 _ENUMERATED = re.compile(r"\s*[.):,;\-–—]|\W*(?:because|since|as)\b")
 
 
+_NOT_AVAILABLE = re.compile(r"\W*n/a\W*", re.IGNORECASE)
+
+
 def at_cue(content: str, spec: AnswerSpec, strong: bool, how: str) -> Found | None:
     """Read what stands after an answer cue.
 
@@ -36,6 +39,8 @@ def at_cue(content: str, spec: AnswerSpec, strong: bool, how: str) -> Found | No
     options = options_of(spec.choices or ())
     if letter := options.exact(content):
         return Found(letter, content, how)
+    if _NOT_AVAILABLE.fullmatch(content):
+        return None
     if (head := read_head(content, options, how)) is not None:
         return head.found
     if not strong or abstains(content):

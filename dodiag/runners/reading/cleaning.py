@@ -35,7 +35,10 @@ class Visible(NamedTuple):
 
 
 _REASONING_TAG = re.compile(
-    r"""<\s{0,3}(?P<close>/?)\s{0,3}(?:think(?:ing)?|thoughts?|reason(?:ing)?|scratchpad|analysis|reflection)(?![\w-])[^<>]{0,60}>
+    r"""<\s{0,3}(?P<close>/?)\s{0,3}(?:(?:\w{1,12}:)?think(?:ing)?|(?:inner_|internal_)?thoughts?|reason(?:ing)?|scratchpad|analysis
+        |reflection|(?:inner_|internal_)monologue|cot|chain_of_thought)(?![\w-])[^<>]{0,60}>
+      | <\|(?:begin_of_thought|start_thinking|thinking_start|(?P<close4>end_of_thought|end_thinking|thinking_end))\|>
+      | <unused9(?:4|(?P<close5>5))>
       | \[(?P<close2>/?)think\]
       | ◁(?P<close3>/?)think▷""",
     re.IGNORECASE | re.VERBOSE,
@@ -47,7 +50,8 @@ _REASONING_CHANNEL = "<|channel|>analysis"
 def remove_reasoning(text: str) -> Visible:
     """Cut reasoning blocks out of a reply.
 
-    ``<think>``, ``<thinking>``, ``<reasoning>``, ``<scratchpad>`` and their like, ``[THINK]`` and the analysis channel.
+    ``<think>``, ``<thinking>``, ``<reasoning>``, ``<scratchpad>`` and their like, ``[THINK]``, special tokens such as
+    ``<|begin_of_thought|>``, and the analysis channel.
     A closing tag without an opening one ends a block that began before the reply (chat templates open it), so
     everything before it goes. An opening tag without a closing one hides the rest. Blocks do not nest: models write
     the opening tag inside their reasoning as a word.
@@ -62,7 +66,7 @@ def remove_reasoning(text: str) -> Visible:
     inside, removed, position = False, False, 0
     for tag in _REASONING_TAG.finditer(text):
         removed = True
-        if tag["close"] or tag["close2"] or tag["close3"]:
+        if any(tag.groups()):
             if not inside:
                 kept.clear()
             inside, position = False, tag.end()
@@ -154,6 +158,14 @@ def _unwrap(text: str) -> str:
     return text
 
 
+_BOLD = re.compile(r"\*\*(?=\S)([^*\n]{1,60})\*\*|(?<!\w)__(?=\S)([^_\n]{1,60})__(?!\w)")
+
+
+def in_bold(text: str) -> list[str]:
+    """Return the short pieces of a reply that are set in bold, as written."""
+    return [match[1] or match[2] for match in _BOLD.finditer(text)] if "**" in text or "__" in text else []
+
+
 _TEXT_COMMAND = re.compile(
     r"\\(?:text|textbf|textit|textrm|textsf|texttt|mathrm|mathbf|mathit|mathsf|mathtt|mathbb|mbox|hbox|emph|underline|bm"
     r"|boldsymbol|operatorname|displaystyle|large|Large|LARGE|huge|Huge)(?![A-Za-z])\s{0,3}\{([^{}]*+)\}"
@@ -177,6 +189,7 @@ _NESTING = 4
 
 def _unwrap_latex(text: str) -> str:
     text = _DIGIT_GAP.sub(lambda match: "," if match[0][0] == "{" else "", text)
+    text = text.replace("\\{", "(").replace("\\}", ")")  # braces of a set, which would end a command too early
     for _ in range(_NESTING):
         before = text
         text = _TEXT_COMMAND.sub(r"\1", text)

@@ -47,6 +47,8 @@ _NOUNS = {
     AnswerType.CHOICE: "choice|option|selection",
     AnswerType.INTEGER_LIST: "list|sequence|order|ordering",
     AnswerType.LETTER_LIST: "sequence|order|ordering|ranking|arrangement",
+    AnswerType.SET: "(?:correct|right|true|matching)\\ (?:options?|choices?|letters?|ones)|set|selection|members",
+    AnswerType.COORDINATE: "coordinates?|points?|location|position|(?:bounding\\ )?box|bbox(?:_2d)?|point_2d",
 }
 _VERB = (
     r"(?:is|was|be|are|(?:would|should|must|will|has\ to|have\ to)\ be|(?:seems|appears)\ to\ be|equals|becomes"
@@ -76,7 +78,7 @@ _DEFAULT = _pattern(None)
 _PATTERNS = {kind: _pattern(nouns) for kind, nouns in _NOUNS.items()}
 
 _DEFAULT_WORDS = (BOXED, TAG, "ans", *_ANSWER.split("|")[2:])
-_WORDS = {kind: _DEFAULT_WORDS + tuple(re.findall(r"[a-z]{4,}", nouns)) for kind, nouns in _NOUNS.items()}
+_WORDS = {kind: _DEFAULT_WORDS + tuple(re.findall(r"[a-z]{3,}", nouns)) for kind, nouns in _NOUNS.items()}
 """What has to stand in a text for the pattern to match; looking for it is faster."""
 
 _LABEL_PLACE = re.compile(
@@ -112,11 +114,19 @@ _UNSURE_OF_LETTER = re.compile(
 )
 
 WITHDRAWAL = re.compile(
-    r"""\b(?:no,?\ wait|wait,?\ no|wait,?\ actually|scratch\ that|on\ second\ thoughts?|correction\ ?:
+    r"""\b(?:no,?\ wait|wait,?\ no|wait,?\ actually|actually,?\ no|no,?\ actually|no,?\ sorry|sorry,?\ no
+        |sorry,?\ i\ meant?|or\ rather|scratch\ that|on\ second\ thoughts?|correction\ ?:
         |i\ (?:was|am)\ (?:wrong|mistaken)|i\ made\ (?:a|an)\ (?:mistake|error)|let\ me\ correct)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 """Words that take back what was said before them, an explicit answer included."""
+
+SECOND_THOUGHT = re.compile(
+    r"""(?:(?<=[.!?\n]\ )|(?<=[.!?\n]))
+        (?:(?:oh|hmm+|wait|actually|hold\ on|no|let\ me\ re-?check|let\ me\ look\ again)\b[,.!\s]*){1,4}""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What a sentence begins with that may take back the answer before it, if it gives another one."""
 
 TAKES_BACK = re.compile(
     r"\b(?:wait|actually|hmm+|correction|mistaken?|re-?check|no, (?:it|that))\b|^no[,.]", re.IGNORECASE | re.MULTILINE

@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from dodiag.problems import UsageError
 from dodiag.runners.protocol import Finish
-from dodiag.runners.reading import choice, lists, numbers
+from dodiag.runners.reading import choice, coordinates, lists, numbers, sets, yes_no
 from dodiag.runners.reading.cleaning import MARKERS, plain, remove_reasoning
-from dodiag.runners.reading.cues import WITHDRAWAL, Cue, find_cues
+from dodiag.runners.reading.cues import SECOND_THOUGHT, WITHDRAWAL, Cue, find_cues
 from dodiag.runners.reading.refusal import refuses_at_once, without_answer
 from dodiag.runners.reading.result import NO_FLAGS, SPAN_LIMIT, Found, Reading, nothing_valid
 from dodiag.runners.reading.surface import read_bare, strict_value
@@ -27,8 +27,8 @@ _FINISHES = {finish.value: finish for finish in Finish} | {
 _CUES_READ = 64
 """Cues from the end that are read; earlier ones cannot change the answer, only tell that it was revised."""
 
-_LISTS = (AnswerType.INTEGER_LIST, AnswerType.LETTER_LIST)
-_WITH_CHOICES = (AnswerType.CHOICE, AnswerType.LETTER_LIST)
+_SINGLE_NUMBERS = (AnswerType.INTEGER, AnswerType.NUMBER)
+_LISTS = (AnswerType.INTEGER_LIST, AnswerType.LETTER_LIST, AnswerType.SET)
 
 
 def read_answer(text: str | None, spec: AnswerSpec | Mapping[str, Any], *, finish: str = "stop") -> Reading:
@@ -65,7 +65,7 @@ def read_answer(text: str | None, spec: AnswerSpec | Mapping[str, Any], *, finis
     ending = _FINISHES.get(finish)
     if ending is None:
         raise UsageError(f"'{finish}' is not a way for a reply to end", f"Use {', '.join(Finish)}.")
-    if declared.choices is None and declared.type in _WITH_CHOICES:
+    if declared.choices is None and declared.needs_choices:
         raise UsageError(f"an answer of type {declared.type} has no choices", "Give the question's choices with it.")
     if ending is Finish.REFUSAL:
         return Reading(Outcome.REFUSED, how="finish", span=(text or "")[:SPAN_LIMIT])
@@ -93,6 +93,8 @@ def _read(text: str, spec: AnswerSpec, *, cut: bool) -> Reading:
         return _read_free_text(visible, spec, flags, cut=cut)
     cleaned = plain(visible)
     found = _find(cleaned, spec) if cleaned else None
+    if found is not None and found.undecided and spec.type in _SINGLE_NUMBERS:
+        found = numbers.by_emphasis(found, visible, spec) or found
     if found is not None:
         flags |= found.flags
         if found.how in ("boxed", "tag"):
@@ -122,6 +124,8 @@ def _validated(found: Found, spec: AnswerSpec, flags: frozenset[str], strict: ob
 def _reason(found: Found, spec: AnswerSpec) -> str:
     entries = found.value
     if isinstance(entries, tuple):
+        if spec.type is AnswerType.COORDINATE:
+            return coordinates.misfit(tuple(map(float, entries)), spec)
         if spec.type is AnswerType.LETTER_LIST and len(set(entries)) < len(entries):
             return "duplicates"
         if spec.length is not None and len(entries) != spec.length:
@@ -188,7 +192,9 @@ def _find(cleaned: str, spec: AnswerSpec) -> Found | None:
     if withdrawal := _withdrawn(cleaned, place.end):
         after = _elsewhere(cleaned[withdrawal:], spec)
         return after.flagged("revised") if after else nothing_valid(last.span, last.how, "revised", "ambiguous")
-    if _contradicted(cleaned[place.after :], last, spec):
+    if (taken_back := _taken_back(cleaned, place, last, spec)) is not None:
+        return taken_back
+    if _contradicted(cleaned[place.end if spec.type is AnswerType.SET else place.after :], last, spec):
         return nothing_valid(last.span, last.how, "several")
     return last.flagged("revised") if revised else last
 
@@ -197,12 +203,30 @@ _SHORT_LINE = 16
 
 
 def _contradicted(after: str, found: Found, spec: AnswerSpec) -> bool:
-    """Return whether the last line after a cue is a bare answer too, and another one."""
+    """Return whether the last line after a cue is a bare answer too, and another one; for sets, what adds to it."""
+    if spec.type is AnswerType.SET:
+        return sets.names_more(after, found, spec)
     line = after.rstrip().rpartition("\n")[2]
     if found.value is None or spec.type in _LISTS or not line or len(line) > _SHORT_LINE:
         return False
     other = _elsewhere(line, spec)
     return other is not None and other.how == "bare" and other.value is not None and other.value != found.value
+
+
+def _taken_back(cleaned: str, place: Cue, last: Found, spec: AnswerSpec) -> Found | None:
+    """Return the answer that a second thought after a cue gives, or that it leaves open which one counts; else None."""
+    thoughts = list(SECOND_THOUGHT.finditer(cleaned, place.end))
+    if last.value is None or not thoughts:
+        return None
+    rest = cleaned[thoughts[-1].end() :].strip()
+    line = rest.partition("\n")[0]
+    new = _at_cue(rest, Cue(0, 0, line, len(line), False, "cue"), spec) if line else None
+    if new is not None and new.value is not None:
+        return new.flagged("revised") if new.value != last.value else None
+    other = _elsewhere(rest, spec)
+    if other is not None and other.value not in (None, last.value):
+        return nothing_valid(last.span, last.how, "revised", "ambiguous")
+    return None
 
 
 def _withdrawn(cleaned: str, start: int) -> int:
@@ -214,19 +238,42 @@ def _withdrawn(cleaned: str, start: int) -> int:
 
 
 def _at_cue(cleaned: str, cue: Cue, spec: AnswerSpec) -> Found | None:
-    if spec.type is AnswerType.CHOICE:
-        return choice.at_cue(cue.content, spec, cue.strong, cue.how)
-    if spec.type in _LISTS:
-        end = cleaned.find("\n\n", cue.after)
-        block = cue.content + cleaned[cue.after : end if 0 <= end < cue.after + SPAN_LIMIT else cue.after + SPAN_LIMIT]
-        return lists.at_cue(cue.content, block.rstrip(), spec, cue.strong, cue.how)
-    return numbers.at_cue(cue.content, spec, cue.strong, cue.how)
+    match spec.type:
+        case AnswerType.CHOICE:
+            return choice.at_cue(cue.content, spec, cue.strong, cue.how)
+        case AnswerType.YES_NO:
+            return yes_no.at_cue(cue.content, spec, cue.strong, cue.how)
+        case AnswerType.SET:
+            return sets.at_cue(cue.content, _block(cleaned, cue), spec, cue.strong, cue.how)
+        case AnswerType.COORDINATE:
+            return coordinates.at_cue(cue.content, _block(cleaned, cue), spec, cue.strong, cue.how)
+        case AnswerType.INTEGER_LIST | AnswerType.LETTER_LIST:
+            return lists.at_cue(cue.content, _block(cleaned, cue), spec, cue.strong, cue.how)
+        case _:
+            return numbers.at_cue(cue.content, spec, cue.strong, cue.how)
+
+
+def _block(cleaned: str, cue: Cue) -> str:
+    """Return what follows a cue up to an empty line."""
+    end = cleaned.find("\n\n", cue.after)
+    stop = cue.after + SPAN_LIMIT
+    return (cue.content + cleaned[cue.after : end if 0 <= end < stop else stop]).rstrip()
 
 
 def _elsewhere(text: str, spec: AnswerSpec) -> Found | None:
     text = text.strip()
     if not text:
         return None
-    if spec.type is AnswerType.CHOICE:
-        return choice.without_cue(text, spec)
-    return lists.without_cue(text, spec) if spec.type in _LISTS else numbers.without_cue(text, spec)
+    match spec.type:
+        case AnswerType.CHOICE:
+            return choice.without_cue(text, spec)
+        case AnswerType.YES_NO:
+            return yes_no.without_cue(text, spec)
+        case AnswerType.SET:
+            return sets.without_cue(text, spec)
+        case AnswerType.COORDINATE:
+            return coordinates.without_cue(text, spec)
+        case AnswerType.INTEGER_LIST | AnswerType.LETTER_LIST:
+            return lists.without_cue(text, spec)
+        case _:
+            return numbers.without_cue(text, spec)

@@ -30,7 +30,7 @@ _AFTER_NOT_WORD = re.compile(
     r"\s+(?:in|at|on|from|with|which|where|that|the|it|this|by|if|not|here|seems|matches|shows|corresponds|represents)\b"
 )
 _ANOTHER = re.compile(
-    r"\s*(?:,|/|&|\+|\||;|>|and\b|or\b)\s*(?:(?:or|and|also|maybe|possibly|perhaps|option|choice|letter)\b\s*){0,3}"
+    r"(?:\s|\.\.+)*(?:,|/|&|\+|\||;|>|and\b|or\b)\s*(?:(?:or|and|also|maybe|possibly|perhaps|option|choice|letter)\b\s*){0,3}"
     r"[\"'(\[*]{0,3}([A-Za-z])(?!\w|['-]\w)"
 )
 _SECOND_AT_END = re.compile(r"[.):]\s*([A-Z])\W*$")

@@ -1,21 +1,23 @@
-"""Read a list of integers or an order of letters."""
+"""Read a list of integers or an order of letters, and text that is nothing but the members of a set."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 from dodiag.runners.reading.options import WRAPPERS, Options, fold, options_of
 from dodiag.runners.reading.refusal import abstains
 from dodiag.runners.reading.result import Found, nothing_valid, undecided
-from dodiag.runners.reading.tokens import MAX_DIGITS
-from dodiag.scm.answers import AnswerSpec, AnswerType
+from dodiag.runners.reading.tokens import MAX_DIGITS, numbers_in
+from dodiag.scm.answers import AnswerSpec, AnswerType, Members
 
 _LEAD = re.compile(
     r"""[\s"'*_`|=:.,~#"""
     + "\ue000-\ue003"
     + r"""]*+(?:(?:so|thus|therefore|hence|then|the|it|is|are|it's|that|be|should|would|must|correct|right|final
-        |order|sequence|list|ordering|ranking|answer|letters|numbers|values|positions?|coordinates?|at
+        |order|sequence|list|set|ordering|ranking|answer|letters|numbers|values|positions?|coordinates?|at|both|only
+        |(?:options?|choices?)(?!\ are)
         |i\ (?:think|believe|get|would\ say|would\ order\ them|would\ choose))
         (?![\w'])[\s"'*_`|=:.,~#]*+)*+""",
     re.IGNORECASE | re.VERBOSE,
@@ -28,6 +30,9 @@ _INTEGER = re.compile(r"[-+]?\d++(?:\.0++)?")
 _REAL = re.compile(r"[-+]?\d*\.\d++")
 _SPACED_INTEGERS = re.compile(r"[-+]?\d++(?: [-+]?\d++)++")
 _RUN_OF_INTEGERS = re.compile(r"(?<![\w.,-])[-+]?\d++(?:\s?(?:,|;|>|->|\band\b|, ?and\b)\s?[-+]?\d++)+(?![\w])(?!\.\d)")
+_RUN_OF_NUMBERS = re.compile(
+    r"(?<![\w.,-])[-+]?\d++(?:\.\d++)?(?:\s?(?:,|;|\band\b|, ?and\b)\s?[-+]?\d++(?:\.\d++)?)+(?![\w])(?!\.\d)"
+)
 _RUN_OF_LETTERS = re.compile(
     r"(?<![\w'-])[A-Z](?:\s?(?:,|;|>|->|-|/|\band\b|, ?and\b|\bthen\b|, ?then\b)\s?[A-Z])+(?![\w'-])"
 )
@@ -43,7 +48,7 @@ _GROUPS = re.compile(r"[\])}]\s?[,;>-]*\s?[\[({]")
 _LIMIT = 2000
 """Characters of a reply's end that are searched for a run of entries."""
 
-Entries = tuple[int, ...] | tuple[str, ...]
+Entries = tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
 Parser = Callable[[str, AnswerSpec], "Entries | str | None"]
 """Turns text that is nothing but a list into entries, a flag that says why it is not allowed, or None."""
 
@@ -150,8 +155,14 @@ def _read(text: str, spec: AnswerSpec, parse: Parser, how: str) -> Found | None:
         return None
     if isinstance(entries, str):
         return nothing_valid(text, how, entries)
-    found = Found(entries, text, how)
+    found = Found(_once(entries) if spec.type is AnswerType.SET else entries, text, how)
     return found.flagged("duplicates") if len(set(entries)) < len(entries) else found
+
+
+def _once(entries: Entries) -> Entries:
+    """Return the members of a set in order, each once."""
+    members: list[Any] = sorted(set(entries))
+    return tuple(members)
 
 
 def _without_enumeration(text: str) -> str:
@@ -167,8 +178,29 @@ def _without_enumeration(text: str) -> str:
     return ", ".join(text[marker.end() : end].strip(" ,;\n") for marker, end in zip(markers, ends, strict=True))
 
 
+def read(text: str, spec: AnswerSpec, how: str) -> Found | None:
+    """Read text that is nothing but a list, or the members of a set; None where it is not."""
+    return _read(text, spec, _parser(spec), how)
+
+
+def only_run(sentence: str, spec: AnswerSpec) -> tuple[tuple[float, ...], int, int] | None:
+    """Return the entries of the one list of numbers in a sentence, and where it stands; None where there is not one."""
+    parse = _parser(spec)
+    found: dict[tuple[float, ...], tuple[int, int]] = {}
+    for match in (*_BRACKETED.finditer(sentence), *_RUN_OF_NUMBERS.finditer(sentence)):
+        entries = parse(match[0].strip(WRAPPERS), spec)
+        if isinstance(entries, tuple):
+            found.setdefault(tuple(map(float, entries)), match.span())
+    if len(found) != 1:
+        return None
+    (entries, (start, end)) = next(iter(found.items()))
+    return entries, start, end
+
+
 def _parser(spec: AnswerSpec) -> Parser:
-    return _letters if spec.type is AnswerType.LETTER_LIST else _integers
+    if spec.type is AnswerType.SET and spec.of_members is Members.NUMBER:
+        return _numbers
+    return _letters if spec.needs_choices else _integers
 
 
 def _parts(text: str) -> list[str]:
@@ -187,6 +219,24 @@ def _integers(text: str, spec: AnswerSpec) -> Entries | str | None:
     if any(len(part) > MAX_DIGITS for part in parts) or not all(_INTEGER.fullmatch(part) for part in parts):
         return "not_integer"
     return tuple(int(part.partition(".")[0]) for part in parts)
+
+
+_NUMBER_SEPARATOR = re.compile(r"\s?(?:[;|\n]|,(?!\d)|\band\b)\s?", re.IGNORECASE)
+
+
+def _numbers(text: str, spec: AnswerSpec) -> Entries | str | None:
+    """Return real numbers; a comma without a space may be part of a number only where other separators stand."""
+    if re.search(r"[;|\n]", text) is None and not re.search(r",\s", text):
+        text = text.replace(",", ", ")
+    members: list[float] = []
+    for part in filter(None, (piece.strip(WRAPPERS.replace(".", "")) for piece in _NUMBER_SEPARATOR.split(text))):
+        numbers = numbers_in(part)
+        if len(numbers) != 1 or part[numbers[0].end :].strip(WRAPPERS) or part[: numbers[0].start].strip(WRAPPERS):
+            return None
+        if numbers[0].flags & {"ambiguous", "percent"} or numbers[0].value is None:
+            return next(iter(sorted(numbers[0].flags & {"ambiguous", "percent"})), "not_an_answer")
+        members.append(float(numbers[0].value))
+    return tuple(members) or None
 
 
 _NAMED_LETTER = re.compile(
@@ -221,7 +271,8 @@ def _letters(text: str, spec: AnswerSpec) -> Entries | str | None:
         return None
     if not set(letters) <= set(options.letters):
         return "out_of_range"
-    return "duplicates" if len(set(letters)) < len(letters) else tuple(letters)
+    repeated = spec.type is AnswerType.LETTER_LIST and len(set(letters)) < len(letters)
+    return "duplicates" if repeated else tuple(letters)
 
 
 def _split_run(part: str, spec: AnswerSpec, options: Options) -> list[str]:

@@ -1,8 +1,9 @@
 """Read one number: an integer or a real.
 
-After a cue the number at its head counts. Without a cue, the last number of the last statement that has one; numbers
-that only label, enumerate, are denied, or are the base of a share are not numbers of the answer, and an equation counts
-as its result.
+After a cue the number at its head counts. Without a cue, the number of the last statement that has one; numbers that
+only label, enumerate, are denied, or are the base of a share are not numbers of the answer, and an equation counts as
+its result. Where unequal numbers are left, one of them has to be concluded (``so 7``, ``in total 7``, ``there are 7 in
+2 rows``) or set in bold; otherwise there is no answer.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from dodiag.runners.reading.cleaning import MARKERS
+from dodiag.runners.reading.cleaning import MARKERS, in_bold, plain
 from dodiag.runners.reading.cues import TAKES_BACK
 from dodiag.runners.reading.refusal import abstains
 from dodiag.runners.reading.result import Found, nothing_valid, undecided
-from dodiag.runners.reading.statements import Item, resolve
+from dodiag.runners.reading.statements import Item, concluded, is_subordinate, resolve
 from dodiag.runners.reading.tokens import Number, numbers_in
 from dodiag.runners.reading.words import WordNumber, word_number_at, word_numbers
 from dodiag.scm.answers import AnswerSpec, AnswerType
@@ -82,7 +83,7 @@ def at_cue(content: str, spec: AnswerSpec, strong: bool, how: str) -> Found | No
         results = [item for item in items[1:] if _AFTER_EQUALS.search(content, 0, item.start)]
         return _found(results[-1] if results else head, content, spec, how)
     if (word := word_number_at(content, start)) is not None:
-        return _word(word, content, how)
+        return _word(word, content, spec, how)
     if not strong or abstains(content):
         return None
     if numbers:
@@ -99,7 +100,7 @@ def without_cue(text: str, spec: AnswerSpec) -> Found | None:
         return undecided(text, "bare")
     numbers = [number for number in _candidates(text) if not number.ordinal]
     if not numbers:
-        return _words_alone(text)
+        return _words_alone(text, spec)
     if (by_lines := _by_bare_lines(text, numbers, spec)) is not None:
         return by_lines
     breaks = [match.end() for match in _STATEMENT_BREAK.finditer(text)]
@@ -113,9 +114,35 @@ def without_cue(text: str, spec: AnswerSpec) -> Found | None:
             here = [n._replace(start=n.start - start, end=n.end - start) for n in numbers[first:]]
             found = _statement(statement, here, spec, "only_number")
             if found is not None:
-                return _named(found, text, {number.value for number in numbers})
+                values = {number.value for number in numbers}
+                if len(values) > 1 and found.value is not None and is_subordinate(statement, found.span):
+                    return undecided(statement, "last_number").flagged("several")
+                return _named(found, text, values)
         del numbers[first:]
     return None
+
+
+def by_emphasis(open_question: Found, visible: str, spec: AnswerSpec) -> Found | None:
+    """Return the one number of a statement that the reply sets in bold, where nothing else tells which is the answer.
+
+    Parameters
+    ----------
+    open_question : Found
+        What the rules left undecided; its span is the statement.
+    visible : str
+        The reply without its reasoning, otherwise as written.
+    spec : AnswerSpec
+        Of type ``integer`` or ``number``.
+    """
+    stated = {number.value for number in numbers_in(open_question.span)}
+    bold: dict[float, Found] = {}
+    for text in map(plain, in_bold(visible)):
+        numbers = numbers_in(text)
+        if len(numbers) == 1 and numbers[0].value in stated and _is_bare(text, text[numbers[0].start : numbers[0].end]):
+            found = _statement(text, numbers, spec, "bold")
+            if found is not None and isinstance(found.value, (int, float)):
+                bold[found.value] = found
+    return next(iter(bold.values())).flagged("several") if len(bold) == 1 else None
 
 
 def _by_bare_lines(text: str, numbers: list[Number], spec: AnswerSpec) -> Found | None:
@@ -168,14 +195,29 @@ def _statement(text: str, numbers: list[Number], spec: AnswerSpec, how: str) -> 
         return None
     items = [item for item in items if item.reason != "not_an_answer"] or items
     if _first_is_sum(text, numbers):
-        return _found(items[0], text, spec, how).flagged("several")
+        decided = concluded(text, items[1:])
+        return (_found(items[0], text, spec, how) if decided is None else undecided(text, how)).flagged("several")
     totals = [item for item in items if item.total and item.value is not None]
     values = {item.value for item in items if item.value is not None}
     last = totals[-1] if totals else items[-1]
+    if not totals and len(values) > 1 and last.value is not None:
+        decided = concluded(text, items)
+        if decided is None:
+            return undecided(text, how).flagged("several")
+        last = decided
     if last.value is None and len(values) == 1 and _SOURCE.search(text, max(0, last.start - 20), last.start):
         last = next(item for item in items if item.value is not None)
     found = _found(last, text, spec, how)
+    if how == "only_number" and not totals and _in_words(text, found) and concluded(text, [last]) is None:
+        return undecided(text, how)
     return found if len(values) < 2 else found.flagged("several")
+
+
+def _in_words(text: str, found: Found) -> bool:
+    """Return whether a statement has another number in words; ``one`` is mostly a pronoun."""
+    return found.value is not None and any(
+        word.value not in (None, 1, found.value) for word in word_numbers(text.replace(found.span, " ", 1))
+    )
 
 
 def _first_is_sum(text: str, numbers: list[Number]) -> bool:
@@ -192,6 +234,8 @@ def _found(item: Item, text: str, spec: AnswerSpec, how: str) -> Found:
     value: int | float | None = item.value
     if value is None:
         return nothing_valid(span, how, "several" if item.reason in ("range", "listed") else item.reason)
+    if _is_part(text, item.end, spec):
+        return nothing_valid(text[item.start : item.end + 20], how, "ambiguous")
     opened = _REPEATED.match(text, item.end)
     if opened and (word := word_number_at(text, opened.end())) and word.value != value:
         return nothing_valid(text[item.start : word.end], how, "contradiction")
@@ -204,16 +248,30 @@ def _found(item: Item, text: str, spec: AnswerSpec, how: str) -> Found:
     return Found(value, span, how, flags)
 
 
+_PART = re.compile(
+    r"""[ -](?:(?:and\ )?(?:an?\ |one\ |two\ |three\ |1/)?
+            (?:half|halves|thirds?|fourths|fifths|sixths|sevenths|eighths|ninths|tenths)
+        |and\ (?:a|one|three)\ quarters?|(?P<quarters>quarters)
+        |point\ (?=\d|zero|one|two|three|four|five|six|seven|eight|nine))\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""After a number that is a part of a longer one: ``two thirds``, ``7 and a half``, ``three point five``."""
 _REPEATED = re.compile(r"\s?[(\[=:]\s?(?=[\w+-])")
 _JOINED = re.compile(r"\s?(?:[,;/&+-]|(?:or|and|to)\b)\s?", re.IGNORECASE)
 _PRONOUN = re.compile(r"\s(?:of|can|could|should|has|would)\b|-", re.IGNORECASE)
 
 
-def _word(word: WordNumber, text: str, how: str) -> Found | None:
+def _is_part(text: str, end: int, spec: AnswerSpec) -> bool:
+    """Return whether a number goes on as a fraction in words; ``3 quarters`` may be coins where a count is asked."""
+    part = _PART.match(text, end)
+    return part is not None and not (part["quarters"] and spec.type is AnswerType.INTEGER)
+
+
+def _word(word: WordNumber, text: str, spec: AnswerSpec, how: str) -> Found | None:
     """Read a number in words at the head of a cue's content."""
     span, end = text[word.start : word.end], word.end
-    if word.value is None:
-        return nothing_valid(span, how, "several")
+    if word.value is None or _is_part(text, end, spec):
+        return nothing_valid(span, how, "several" if word.value is None else "ambiguous")
     if word.value == 1 and _PRONOUN.match(text, end):
         return None
     numbers = {number.start: number for number in numbers_in(text)}
@@ -227,14 +285,14 @@ def _word(word: WordNumber, text: str, how: str) -> Found | None:
     return Found(word.value, span, how)
 
 
-def _words_alone(text: str) -> Found | None:
+def _words_alone(text: str, spec: AnswerSpec) -> Found | None:
     """Return a number in words where it is the whole reply, or the only one and stated (``There are three dice.``)."""
     words = word_numbers(text)
     if len(words) != 1 or words[0].value is None or abstains(text):
         return None
     word = words[0]
     span = text[word.start : word.end]
-    if word.value == 1 and _PRONOUN.match(text, word.end):
+    if (word.value == 1 and _PRONOUN.match(text, word.end)) or _is_part(text, word.end, spec):
         return None
     if "\n" not in text and _is_bare(text, span):
         return Found(word.value, span, "bare")

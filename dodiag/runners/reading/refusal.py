@@ -25,7 +25,12 @@ _MEDIUM = r"(?:image|picture|photo|photograph|video|file|attachment|screenshot|m
 
 _UNSEEN = re.compile(
     rf"""(?<!\w)(?:i|we|i'm|we're)\ ?{_UNABLE}\ (?:\w+\ ){{0,3}}?
-        (?:see|view|access|open|display|process|analy[sz]e|interpret|load)\b[^.!?\n]{{0,30}}?\b{_MEDIUM}\b
+        (?:see|view|access|open|display|process|analy[sz]e|interpret|load)\b
+        (?!\ (?:any|an?|the)\ \w+(?:\ \w+){{0,2}}\ (?:in|on)\b)[^.!?\n]{{0,30}}?\b{_MEDIUM}\b
+      | (?<!\w)(?:i|we)\ (?:do|did)(?:n't|\ not)\ (?:have\ access\ to|see|receive|get)
+        \ (?:the|any|an?|your)\ {_MEDIUM}\b
+      | \b{_MEDIUM}\ (?:(?:does|did|do|could|can|would)(?:n't|\ not)|cannot|fails?\ to|failed\ to)
+        \ (?:load|be\ (?:loaded|opened|displayed|seen|accessed))\b
       | \bno\ {_MEDIUM}\ (?:was|were|is|has\ been|have\ been)?\ ?(?:provided|attached|uploaded|included|visible)\b
       | \b(?:provide|upload|attach|share)\ (?:me\ )?(?:the|an?|your)\ {_MEDIUM}\b""",
     re.IGNORECASE | re.VERBOSE,
@@ -56,6 +61,7 @@ _STILL_ANSWERS = re.compile(
 _TELLTALE = (
     "n't", "not", "unable", "cant", "declin", "sorry", "unclear", "uncertain", "determinate", "undetermined", "unknown",
     "no ", "impossible", "insufficient", "n/a", "none", "null", "nil", "against", "please", "if you", "could you",
+    "fail",
 )  # fmt: skip
 """One of these stands in every refusal and abstention; looking for them is faster than the patterns."""
 

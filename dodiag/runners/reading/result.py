@@ -42,14 +42,17 @@ class Reading:
         ``not_integer``               a number that is not whole, where an integer is asked
         ``out_of_range``              outside the declared range, or a letter beyond the options
         ``wrong_length``              a list of another length than declared
-        ``duplicates``                a list names an entry twice
+        ``duplicates``                a list or set names an entry twice
+        ``not_a_box``                 the corners of a box are not left, top, right, bottom
+        ``fractions``                 numbers from 0 to 1 stand where pixels are asked
         ``not_an_answer``             text that is no answer of the type stands after an answer cue
         ``abstained``                 the reply says that it does not know
         ``unseen``                    the reply says that it got no picture
+        ``missing``, ``surplus``      members that a set lacks or should not have; told when it is scored
         ============================  ==========================================================================
     how : str
         The rule that decided: ``bare``, ``cue``, ``boxed``, ``tag``, ``last_line``, ``first_line``, ``line``, ``head``,
-        ``option_letter``, ``option_text``, ``only_number``, ``last_number``, ``run``, ``whole``, ``finish``,
+        ``option_letter``, ``option_text``, ``only_number``, ``last_number``, ``bold``, ``run``, ``whole``, ``finish``,
         ``refusal``; empty where no rule applied.
     strict : bool
         Whether the answer stood in exactly the asked surface form: the reply is the bare answer, or its last line is

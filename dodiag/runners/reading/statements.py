@@ -1,4 +1,4 @@
-"""Which of the numbers in one statement are answers: equations, ranges, labels, shares, denials."""
+"""Which of the numbers in one statement are answers: equations, ranges, labels, shares, denials, conclusions."""
 
 from __future__ import annotations
 
@@ -83,6 +83,7 @@ _TOTAL_BEFORE = re.compile(
 )
 _TOTAL_AFTER = re.compile(r"(?:\s[A-Za-z]+){0,3},?\s(?:in total|altogether|in all|all in all|overall)\b", re.IGNORECASE)
 _BEFORE = 40
+_CONCLUDING = 80
 
 
 def resolve(text: str, numbers: list[Number], *, cued: bool) -> list[Item]:
@@ -110,6 +111,51 @@ def resolve(text: str, numbers: list[Number], *, cued: bool) -> list[Item]:
         if not _DENIED.search(before):
             items.append(_item(text, chain, before))
     return _with_results(text, items)
+
+
+_CONCLUSION = re.compile(
+    r"""(?:[=≈]|->|\b(?:so|thus|therefore|hence|altogether|overall|totals?|total+ing|sums?|answer|results?|equals|equal\sto|makes?
+        |making|gives?|giving|gets?|leaves|leaving|comes\sto|that\sis|concludes?|final(?:ly)?)\b)
+        (?:,?\s(?:there|it|it's|that|that's|this|they|we|i|you|are|is|be|would|must|should|have|has|get|see|count|say|show|shows
+        |make|makes|up|of|to|in|all|the|a|only|exactly|about|just|number|total|final)){0,6}[\s,:(\[€£¥]*$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Before a number that a statement concludes."""
+_STATED = re.compile(
+    r"""\b(?:are|is|were|was|there's|it's|see|sees|count|counted|find|found|show|shows|has|have|contains?)
+        (?:\s(?:only|exactly|just|about|around|approximately|a\stotal\sof))?\s$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Before a number that a statement gives, though others may stand beside it."""
+_SUBORDINATE = re.compile(
+    r"(?<!results )(?<!resulting )(?<!resulted )\b(?:in|across|per|from|within|among|along|over|between|by)\s"
+    r"(?:(?:the|these|those|all|a|each|about|only)\s){0,2}$",
+    re.IGNORECASE,
+)
+"""Before a number that says where or how the things are that are counted: ``in 2 rows``."""
+
+
+def concluded(text: str, items: list[Item]) -> Item | None:
+    """Return the number that a statement with unequal numbers gives as its answer; None where it leaves that open.
+
+    The last one that is concluded (``so 7``, ``= 7``), or else the only one that is stated (``there are 7``) where
+    every other one is subordinate (``in 2 rows``): beside ``and 4 blue ones`` the stated number is a part of it.
+    """
+    valued = [item for item in items if item.value is not None]
+    conclusions = [item for item in valued if _CONCLUSION.search(text, max(0, item.start - _CONCLUDING), item.start)]
+    if conclusions:
+        return conclusions[-1]
+    main = [item for item in valued if not _SUBORDINATE.search(text, max(0, item.start - _BEFORE), item.start)]
+    values = {item.value for item in main}
+    if len(values) == 1 and _STATED.search(text, max(0, main[0].start - _BEFORE), main[0].start):
+        return main[0]
+    return None
+
+
+def is_subordinate(text: str, span: str) -> bool:
+    """Return whether the last place of a number in a statement says where or how things are: ``in 2 rows``."""
+    start = text.rfind(span)
+    return bool(_SUBORDINATE.search(text, max(0, start - _BEFORE), start))
 
 
 def _with_results(text: str, items: list[Item]) -> list[Item]:

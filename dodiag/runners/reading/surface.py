@@ -9,20 +9,29 @@ import re
 from functools import lru_cache
 
 from dodiag.runners.reading.result import NO_FLAGS, Reading
-from dodiag.scm.answers import Answer, AnswerSpec, AnswerType, normalise
+from dodiag.scm.answers import Answer, AnswerSpec, AnswerType, Members, normalise
 from dodiag.vocabulary import Outcome
 
 _INTEGER = r"-?[0-9]{1,18}"
+_NUMBER = _INTEGER + r"(?:\.[0-9]{1,18})?"
 _FORMS = {
     AnswerType.CHOICE: re.compile(r"[A-Z]"),
     AnswerType.INTEGER: re.compile(_INTEGER),
-    AnswerType.NUMBER: re.compile(_INTEGER + r"(?:\.[0-9]{1,18})?"),
+    AnswerType.NUMBER: re.compile(_NUMBER),
     AnswerType.INTEGER_LIST: re.compile(rf"{_INTEGER}(?:, ?{_INTEGER}){{0,200}}"),
     AnswerType.LETTER_LIST: re.compile(r"[A-Z](?:, ?[A-Z]){0,25}"),
+    AnswerType.YES_NO: re.compile(r"yes|no|Yes|No|YES|NO"),
+    AnswerType.COORDINATE: re.compile(rf"{_NUMBER}(?:, ?{_NUMBER}){{1,3}}"),
+}
+_TRUE_FALSE = re.compile(r"true|false|True|False|TRUE|FALSE")
+_MEMBERS = {
+    Members.LETTER: _FORMS[AnswerType.LETTER_LIST],
+    Members.INTEGER: _FORMS[AnswerType.INTEGER_LIST],
+    Members.NUMBER: re.compile(rf"{_NUMBER}(?:, ?{_NUMBER}){{0,200}}"),
 }
 _LABEL = re.compile(r"[Aa](?:nswer|NSWER):[ \t]*")
 _LONGEST_FAST = 64
-_AMBIGUOUS_NUMBER = re.compile(r"-?[1-9][0-9]{0,2}\.[0-9]{3}")
+_AMBIGUOUS_NUMBER = re.compile(r"(?<![0-9])[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9])")
 
 
 def read_bare(text: str, spec: AnswerSpec) -> Reading | None:
@@ -46,12 +55,24 @@ def _letter_reading(letter: str, how: str) -> Reading:
 
 def surface_value(body: str, spec: AnswerSpec) -> Answer | None:
     """Return the value of a bare answer in the asked form, None where it is not in that form or not valid."""
-    if not _FORMS[spec.type].fullmatch(body) or (spec.type is AnswerType.NUMBER and _AMBIGUOUS_NUMBER.fullmatch(body)):
+    if not _form(spec).fullmatch(body) or (_is_real(spec) and _AMBIGUOUS_NUMBER.search(body)):
+        return None
+    if spec.type is AnswerType.COORDINATE and body.count(",") + 1 != spec.of_shape.size:
         return None
     try:
         return normalise(body, spec)
     except ValueError:
         return None
+
+
+def _form(spec: AnswerSpec) -> re.Pattern[str]:
+    if spec.type is AnswerType.SET:
+        return _MEMBERS[spec.of_members]
+    return _TRUE_FALSE if spec.true_false else _FORMS[spec.type]
+
+
+def _is_real(spec: AnswerSpec) -> bool:
+    return spec.type is AnswerType.NUMBER or (spec.type is AnswerType.SET and spec.of_members is Members.NUMBER)
 
 
 def strict_value(visible: str, spec: AnswerSpec) -> Answer | None:

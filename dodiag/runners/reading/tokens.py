@@ -33,7 +33,7 @@ class Number(NamedTuple):
 
 
 _NUMBER = re.compile(
-    r"""(?<![A-Za-z0-9_^])
+    r"""(?<![A-Za-z0-9_^])(?<!\d\.)
         (?:(?<![A-Za-z0-9_)\]%-])(?P<sign>[-+±])[€£¥₹₩]?|(?<![A-Za-z]-)(?<![A-Za-z]\.))
         (?:(?P<clock>\d++(?::\d++)++)
           |(?P<mixed>\d++)\ (?=\d++/\d)(?P<numerator>\d++)/(?P<denominator>\d++)
