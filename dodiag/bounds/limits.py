@@ -329,8 +329,10 @@ def difference_limits(pairs: PairedSums, level: float = 0.975) -> Limits:
 
     With l, u the limits of p, l', u' those of p', and φ the correlation of the arms over instances,
     lower = p − p' − √((p − l)² − 2φ (p − l)(u' − p') + (u' − p')²), the upper limit likewise (Newcombe 1998, method 10,
-    with the clustered Wilson limits of :func:`wilson_limits`). It does not shrink to a point where all outcomes of an
-    arm agree, as Student's limits do.
+    with the clustered Wilson limits of :func:`wilson_limits` and his correction of φ, half an instance). It does not
+    shrink to a point where all outcomes of an arm agree, as Student's limits do. Where fewer than ten instances differ
+    between the arms and all in one direction, even φ leaves the limits too narrow: then the limit of that direction is
+    at least Clopper and Pearson's for the share of such instances, and so is the other one where none differs.
 
     Examples
     --------
@@ -348,11 +350,26 @@ def difference_limits(pairs: PairedSums, level: float = 0.975) -> Limits:
         right = pairs.reference - p_prime[..., None] * pairs.sizes
         scale = np.sqrt(np.sum(left**2, axis=-1) * np.sum(right**2, axis=-1))
         correlation = np.where(scale > 0, np.sum(left * right, axis=-1) / scale, 0.0)
+        instances = np.count_nonzero(pairs.sizes, axis=-1)
+        half = 1 / (2 * instances) / np.sqrt(p * (1 - p) * p_prime * (1 - p_prime))
+        correlation = np.where(correlation > 0, np.maximum(0.0, correlation - half), correlation)
     down = _hybrid(p - low, high_prime - p_prime, correlation)
     up = _hybrid(high - p, p_prime - low_prime, correlation)
+    gains, losses = (np.count_nonzero(sign * (pairs.active - pairs.reference) > 0, axis=-1) for sign in (1, -1))
+    upper = np.maximum(p - p_prime + up, _share_limit(gains, losses, instances, level))
+    lower = np.minimum(p - p_prime - down, -_share_limit(losses, gains, instances, level))
     known = pairs.n >= 2
-    lower, upper = (np.where(known, limit, np.nan) for limit in (p - p_prime - down, p - p_prime + up))
+    lower, upper = (np.where(known, limit, np.nan) for limit in (lower, upper))
     return Limits(lower, upper, level, np.full(lower.shape, LimitMethod.NEWCOMBE.value))
+
+
+def _share_limit(changed: Floats, against: Floats, instances: Floats, level: float) -> Floats:
+    """Clopper–Pearson's upper limit of a share that is the whole difference and rests on few; else minus infinity."""
+    from scipy.special import betaincinv
+
+    few = (against == 0) & (changed < FEW_DISCORDANT) & (changed < instances)
+    limit = betaincinv(changed + 1.0, np.where(few, instances - changed, 1.0), level)
+    return np.where(few, limit, -np.inf)
 
 
 def _hybrid(one: Floats, other: Floats, correlation: Floats) -> Floats:
