@@ -19,13 +19,15 @@ def format_instruction(spec: AnswerSpec) -> str:
     Returns
     -------
     str
-        One sentence.
+        One sentence; the spec's own `instruction` where it has one, which may be empty.
 
     Examples
     --------
     >>> format_instruction(AnswerSpec(type="integer"))
     'Answer with one whole number only.'
     """
+    if spec.instruction is not None:
+        return spec.instruction
     match spec.type:
         case AnswerType.CHOICE:
             return "Answer with the letter of one option only."

@@ -159,13 +159,25 @@ class Assembler:
             first += len(shown.media) if isinstance(shown, Clip) else 1
 
 
+def lettered(spec: AnswerSpec) -> list[str]:
+    """Return the options as they are shown, each behind its letter; none where an answer names no option.
+
+    Examples
+    --------
+    >>> lettered(AnswerSpec(type="choice", choices=["red", "B"]))
+    ['A. red', 'B']
+    """
+    if not spec.choices or not spec.needs_choices:
+        return []
+    labelled = zip(LETTERS, spec.choices, strict=False)
+    return [letter if option.strip().upper() == letter else f"{letter}. {option}" for letter, option in labelled]
+
+
 def ask(question: Question, spec: AnswerSpec) -> str:
     """Return a question with its options and the output format: the whole text under the natural state."""
-    lines = [question.text]
-    if spec.choices and spec.needs_choices:
-        labelled = zip(LETTERS, spec.choices, strict=False)
-        lines += [letter if option.strip().upper() == letter else f"{letter}. {option}" for letter, option in labelled]
-    return "\n".join([*lines, "", format_instruction(spec)])
+    lines = [question.text, *lettered(spec)]
+    form = format_instruction(spec)
+    return "\n".join([*lines, "", form] if form else lines)
 
 
 def entry(task: TaskGraph, instance: Instance, question: Question, state: State, withheld: bool = False) -> str:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from dodiag.interventions.annotate import Drawing, annotated, colour_of
 from dodiag.interventions.media import MediaRule, Medium
 from dodiag.interventions.pictures import prepare
+from dodiag.interventions.prompts import lettered
 from dodiag.interventions.videos import clip
 from dodiag.problems import UsageError
-from dodiag.scm.answers import LETTERS, Answer, AnswerSpec, show_answer
+from dodiag.scm.answers import Answer, AnswerSpec, show_answer
 from dodiag.scm.media import HEAD, kind_of
 from dodiag.scm.pack import Instance, Pack, Question, correct_answer, incorrect_answer, spec_of
 
@@ -167,9 +168,8 @@ def _lines(pack: Pack, instance: Instance, unit: str, question: Question) -> Ite
     yield "", 4, INK
     asked = f"{unit} {pack.task.units[unit].title}{step} · {question.id}: {question.text}"
     yield from _wrapped(asked, TEXT, INK)
-    if spec.choices:
-        options = "   ".join(f"{letter}. {option}" for letter, option in zip(LETTERS, spec.choices, strict=False))
-        yield from _wrapped(options, SMALL, GREY)
+    if options := lettered(spec):
+        yield from _wrapped("   ".join(options), SMALL, GREY)
     yield from _wrapped(f"state 1: {_answer(correct_answer(pack.task, question), spec)}", SMALL, RIGHT)
     try:
         wrong = _answer(incorrect_answer(pack.task, instance, question), spec)

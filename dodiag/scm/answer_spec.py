@@ -88,6 +88,9 @@ class AnswerSpec(BaseModel):
         What the numbers of a ``coordinate`` count, pixels by default.
     iou : float, optional
         Intersection over union from which two boxes are the same one, in (0, 1]; 0.5 by default.
+    instruction : str, optional
+        What the prompt says of the form, in place of the type's own sentence; empty for nothing. Replies are read as
+        ever, so it should ask for a form that the type reads.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -103,6 +106,7 @@ class AnswerSpec(BaseModel):
     shape: Shape | None = None
     units: Units | None = None
     iou: float | None = Field(default=None, gt=0, le=1)
+    instruction: str | None = Field(default=None, max_length=2000)
 
     @field_validator("choices", mode="before")
     @classmethod
