@@ -222,6 +222,7 @@ def make_manifest(
         },
         "model": adapter.model,
         "model_name": model if isinstance(model, str) else adapter.model,
+        "model_description": getattr(adapter, "description", ""),
         "reopenable": isinstance(model, str),
         "endpoint": adapter.endpoint,
         "sees_media": adapter.sees_media,

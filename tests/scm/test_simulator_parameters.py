@@ -136,7 +136,7 @@ def test_all_problems_of_a_file_are_named_in_one_go(tmp_path: Path) -> None:
     [
         ("defualt", "no simulator 'defualt'. Did you mean 'default'?"),
         ("sim:oracel", "no simulator 'oracel'. Did you mean 'oracle'?"),
-        ("gpt", "no simulator 'gpt'. Use one of credulous, default"),
+        ("mystery", "no simulator 'mystery'. Use one of "),
         ("missing.yaml", "no file 'missing.yaml'"),
         ("models/weak", "no file 'models/weak'. Did you mean 'weak'?"),
     ],

@@ -32,6 +32,8 @@ class SimulatedAdapter:
         False.
     free : bool
         True.
+    description : str
+        What the simulator stands for, as its parameters say; kept in the manifest and shown with every report.
     """
 
     sees_media = False
@@ -41,6 +43,7 @@ class SimulatedAdapter:
         self.simulator = simulator
         self.model = simulator.model
         self.endpoint = PREFIX + simulator.parameters.digest[:16]
+        self.description = simulator.description
 
     @classmethod
     def from_name(cls, name_or_path: str | Path, task: TaskGraph | None = None) -> SimulatedAdapter:

@@ -12,7 +12,9 @@ from dodiag.scm.graph import TaskGraph
 from dodiag.scm.pack import Instance, Question
 from dodiag.scm.simulator.mechanism import Mechanism, Noise, Stance, mechanism_of, outcome
 from dodiag.scm.simulator.parameters import SimulatorParameters, load_parameters
+from dodiag.scm.simulator.reading_prompts import injectable
 from dodiag.scm.simulator.replies import write_reply
+from dodiag.scm.simulator.responses import States, Tabulated
 from dodiag.vocabulary import Configuration
 
 WORDS = struct.Struct("<16I")
@@ -46,7 +48,7 @@ class Simulator:
     """
 
     parameters: SimulatorParameters
-    _mechanisms: dict[tuple[int, str, int | None], tuple[TaskGraph, Mechanism]] = field(
+    _mechanisms: dict[tuple[int, str, int | None], tuple[TaskGraph, Mechanism | Tabulated]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -60,7 +62,12 @@ class Simulator:
         """The model's name in outcome tables, ``sim:NAME``."""
         return self.parameters.model
 
-    def mechanism(self, task: TaskGraph, unit: str, step: int | None = None) -> Mechanism:
+    @property
+    def description(self) -> str:
+        """What people read about it; empty where the parameters say nothing."""
+        return self.parameters.description
+
+    def mechanism(self, task: TaskGraph, unit: str, step: int | None = None) -> Mechanism | Tabulated:
         """Return :func:`mechanism_of` for this simulator's parameters, made once per task, unit and step."""
         key = (id(task), unit, step)
         known = self._mechanisms.get(key)
@@ -68,10 +75,11 @@ class Simulator:
             known = self._mechanisms[key] = (task, mechanism_of(task, self.parameters, unit, step))
         return known[1]
 
-    def noise(self, task: TaskGraph, instance: Instance, question: Question, draw: int = 0) -> Noise:
-        """Return the exogenous noise of asking a question."""
+    def noise(self, task: TaskGraph, instance: Instance, question: Question, draw: int = 0) -> Noise | float:
+        """Return the exogenous noise of asking a question; for a response table, its uniform number."""
         mechanism = self.mechanism(task, question.unit, question.step)
-        return _noise(mechanism, _uniforms(self._key(task, instance, question, draw)))
+        uniforms = _uniforms(self._key(task, instance, question, draw))
+        return next(uniforms) if isinstance(mechanism, Tabulated) else _noise(mechanism, uniforms)
 
     def solves(
         self, task: TaskGraph, instance: Instance, question: Question, configuration: Configuration, draw: int = 0
@@ -95,7 +103,11 @@ class Simulator:
             If the parameters name units that the task does not have.
         """
         mechanism = self.mechanism(task, question.unit, question.step)
-        return outcome(mechanism, self.noise(task, instance, question, draw), mechanism.states(configuration))
+        states = mechanism.states(configuration)
+        uniforms = _uniforms(self._key(task, instance, question, draw))
+        if isinstance(mechanism, Tabulated):
+            return next(uniforms) < mechanism.probability(_shown(mechanism, task, instance, question, states))
+        return outcome(mechanism, _noise(mechanism, uniforms), states)
 
     def reply(
         self, task: TaskGraph, instance: Instance, question: Question, configuration: Configuration, draw: int = 0
@@ -118,6 +130,14 @@ def _uniforms(key: bytes) -> Iterator[float]:
         for word in WORDS.unpack(blake2b(key, salt=block.to_bytes(8, "little"), person=b"noise").digest()):
             yield word * 2.0**-32
         block += 1
+
+
+def _shown(model: Tabulated, task: TaskGraph, instance: Instance, question: Question, states: States) -> States:
+    """Return the states as far as the instance has something to show for them."""
+    if len(set(states)) < 2:
+        return states
+    present = {prerequisite for prerequisite, _ in injectable(task, instance, question)}
+    return model.filled(states, frozenset(model.prerequisites) - present)
 
 
 def _noise(mechanism: Mechanism, uniforms: Iterator[float]) -> Noise:

@@ -22,6 +22,7 @@ from enum import StrEnum
 from dodiag.problems import UsageError
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.simulator.parameters import SimulatorParameters, require_valid_for
+from dodiag.scm.simulator.responses import Tabulated, tabulated
 from dodiag.vocabulary import Configuration, State
 
 
@@ -249,8 +250,10 @@ def outcome(mechanism: Mechanism, noise: Noise, states: Sequence[State]) -> bool
 Place = tuple[str, int | None]
 
 
-def mechanism_of(task: TaskGraph, parameters: SimulatorParameters, unit: str, step: int | None = None) -> Mechanism:
-    """Return the mechanism of asking one unit.
+def mechanism_of(
+    task: TaskGraph, parameters: SimulatorParameters, unit: str, step: int | None = None
+) -> Mechanism | Tabulated:
+    """Return the mechanism of asking one unit, or its response table where the parameters are tables.
 
     Parameters
     ----------
@@ -268,7 +271,7 @@ def mechanism_of(task: TaskGraph, parameters: SimulatorParameters, unit: str, st
     UsageError
         If the task has no such unit, the unit is in no chain but a step is given, or the step is not positive.
     InvalidInput
-        If the parameters name units or prerequisites that the task does not have.
+        If the parameters do not fit the task, see :func:`require_valid_for`.
     """
     task.require(unit)
     require_valid_for(parameters, task)
@@ -276,6 +279,8 @@ def mechanism_of(task: TaskGraph, parameters: SimulatorParameters, unit: str, st
         raise UsageError(f"unit {unit} of task {task.name} is in no chain", "Ask it without a step.")
     if step is not None and step < 1:
         raise UsageError(f"step {step} of unit {unit} does not exist", "Count steps from 1.")
+    if parameters.tasks:
+        return tabulated(task, parameters.tasks[task.name].units[unit], unit, step)
     places = list(_ancestors(task, (unit, step)))
     index = {place: number for number, place in enumerate(places)}
     latents = tuple(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import resources
@@ -14,15 +15,17 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, Validatio
 from dodiag.problems import InvalidInput, Problem, UsageError, nearest
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.schema import SLUG, UnitId
+from dodiag.scm.simulator.responses import Probability, TaskResponses, UnitResponses
 from dodiag.scm.source import Location, Source, read_source
 
 PREFIX = "sim:"
 """What stands before a simulator's name where models are named."""
 
+PRESETS = ("scm/simulator/presets/*.yaml", "benchmarks/*/replication/presets/*.json")
+"""Where the package keeps parameter files: structural models, and those calibrated to a publication."""
+
 ROUNDING = 1e-9
 """How far trust + check may exceed 1 by rounding."""
-
-Probability = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
 
 SHAPES = ("number", "mapping")
 """How a field that may differ by prerequisite is written."""
@@ -119,6 +122,11 @@ class SimulatorParameters(BaseModel):
         Of every unit.
     units : mapping of str to UnitBehaviour
         By unit id, replacing the defaults field by field.
+    description : str
+        What people read about it, such as which publication it is calibrated to.
+    tasks : mapping of str to TaskResponses
+        Response tables by task name, instead of `defaults` and `units`. A simulator that has them answers these tasks
+        alone.
 
     Examples
     --------
@@ -133,6 +141,14 @@ class SimulatorParameters(BaseModel):
     seed: int = Field(default=0, strict=True)
     defaults: UnitBehaviour = UnitBehaviour()
     units: Mapping[UnitId, UnitBehaviour] = Field(default_factory=dict)
+    description: str = Field(default="", max_length=1000)
+    tasks: Mapping[str, TaskResponses] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> SimulatorParameters:
+        if self.tasks and (self.units or self.defaults != UnitBehaviour()):
+            raise ValueError("gives response tables and the behaviour of units as well")
+        return self
 
     @model_validator(mode="after")
     def _stances_sum_to_one(self) -> SimulatorParameters:
@@ -173,15 +189,17 @@ class SimulatorParameters(BaseModel):
     @property
     def digest(self) -> str:
         """SHA-256 of everything that is said here, as 64 hexadecimal digits; it changes when a reply may change."""
-        said = self.model_dump(mode="json", exclude_none=True)
+        said = self.model_dump(mode="json", exclude_none=True, exclude={"description"})
+        if not self.tasks:
+            del said["tasks"]
         return hashlib.sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def presets() -> dict[str, Path]:
     """Return the parameter files that come with the package, by name."""
-    folder = resources.files("dodiag.scm.simulator") / "presets"
-    with resources.as_file(folder) as root:
-        return {file.stem: file for file in sorted(root.glob("*.yaml"))}
+    with resources.as_file(resources.files("dodiag")) as root:
+        files = itertools.chain.from_iterable(sorted(root.glob(pattern)) for pattern in PRESETS)
+        return {file.stem: file for file in files}
 
 
 def load_parameters(name_or_path: str | Path) -> SimulatorParameters:
@@ -230,9 +248,10 @@ def require_valid_for(parameters: SimulatorParameters, task: TaskGraph) -> None:
     Raises
     ------
     InvalidInput
-        With every unit that the task does not have, and every prerequisite that its unit does not have.
+        With every unit that the task does not have, and every prerequisite that its unit does not have; for response
+        tables, if the task is none of theirs or has another structure.
     """
-    if problems := list(_foreign_names(parameters, task)):
+    if problems := list((_other_structure if parameters.tasks else _foreign_names)(parameters, task)):
         raise InvalidInput(problems)
 
 
@@ -253,6 +272,19 @@ def _foreign_names(parameters: SimulatorParameters, task: TaskGraph) -> Iterator
             if name not in known:
                 message = f"'{name}' is no prerequisite of {unit} in task {task.name}"
                 yield problem(f"unit {unit}", message, name, known, f"{unit} has none; remove it.")
+
+
+def _other_structure(parameters: SimulatorParameters, task: TaskGraph) -> Iterator[Problem]:
+    def problem(where: str, message: str, cure: str) -> Problem:
+        return Problem(parameters.model, None, where, message, cure)
+
+    if task.name not in parameters.tasks:
+        message = f"is calibrated to published scores of other tasks, and has no answers to task {task.name}"
+        cure = f"It answers {', '.join(parameters.tasks)}; a structural simulator such as sim:default answers any task."
+        yield problem("", message, cure)
+        return
+    for where, difference in parameters.tasks[task.name].differences(task):
+        yield problem(f"task {task.name}, {where}", difference, "Use the task graph that comes with the package.")
 
 
 def _problems(item: Any, source: Source) -> Iterator[Problem]:
@@ -276,11 +308,19 @@ def _where(location: Location) -> str:
     return ".".join(map(str, location))
 
 
+def _fields(location: Location) -> type[BaseModel]:
+    """Return what an unknown field at a location should have been a field of."""
+    if len(location) == 1:
+        return SimulatorParameters
+    if location[0] != "tasks":
+        return UnitBehaviour
+    return TaskResponses if len(location) == 3 else UnitResponses
+
+
 def _explain(item: Any, location: Location) -> tuple[str, str]:
     match item["type"]:
         case "extra_forbidden":
-            fields: type[BaseModel] = SimulatorParameters if len(location) == 1 else UnitBehaviour
-            return f"'{location[-1]}' is not a field", nearest(str(location[-1]), fields.model_fields)
+            return f"'{location[-1]}' is not a field", nearest(str(location[-1]), _fields(location).model_fields)
         case "float_type" | "greater_than_equal" | "less_than_equal" | "finite_number":
             return f"{item['input']!r} is not a probability", "Write a number from 0 to 1."
         case "int_type":

@@ -134,9 +134,9 @@ def _injected_states(
     entries: tuple[Entry, ...], task: TaskGraph, instance: Instance, question: Question
 ) -> dict[str, State]:
     groups: dict[Key, list[tuple[str, Question]]] = {}
-    for prerequisite, injectable in _injectable(task, instance, question):
-        key = (task.units[injectable.unit].title, injectable.text, injectable.step)
-        groups.setdefault(key, []).append((prerequisite, injectable))
+    for prerequisite, asked in injectable(task, instance, question):
+        key = (task.units[asked.unit].title, asked.text, asked.step)
+        groups.setdefault(key, []).append((prerequisite, asked))
     shown: dict[Key, list[str | None]] = {}
     for entry in entries:
         shown.setdefault((entry.prerequisite, entry.question, entry.step), []).append(entry.answer)
@@ -159,7 +159,7 @@ def _injected_states(
     return states
 
 
-def _injectable(task: TaskGraph, instance: Instance, question: Question) -> Iterator[tuple[str, Question]]:
+def injectable(task: TaskGraph, instance: Instance, question: Question) -> Iterator[tuple[str, Question]]:
     """Yield every question that may be injected, with the prerequisite whose state it shows."""
     chain = task.chain_of(question.unit)
     cycle = chain.units if chain is not None else ()

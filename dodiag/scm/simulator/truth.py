@@ -1,13 +1,14 @@
 """Exact ground truth of a simulated model: capabilities, contribution scores, probabilities of causation.
 
-Everything is computed from the structural equations by exact inference, without sampling, so it is what an estimate
-from the simulator's replies must converge to.
+Computed without sampling, from structural equations by exact inference or from response tables in closed form, so it is
+what an estimate from the simulator's replies must converge to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 from dodiag.problems import UsageError
@@ -15,7 +16,8 @@ from dodiag.scm.graph import TaskGraph
 from dodiag.scm.simulator.mechanism import Mechanism, mechanism_of
 from dodiag.scm.simulator.network import outcome_probabilities
 from dodiag.scm.simulator.parameters import SimulatorParameters
-from dodiag.vocabulary import PAPER_CONTRASTS, Configuration, Contrast, State, arms
+from dodiag.scm.simulator.responses import Tabulated
+from dodiag.vocabulary import METRICS, PAPER_CONTRASTS, Configuration, Contrast, State, arms
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +199,7 @@ def capabilities(
     for unit in task.units:
         moment = step if task.chain_of(unit) else None
         mechanism = mechanism_of(task, parameters, unit, moment)
-        k = len(mechanism.dependencies)
+        k = len(task.prerequisites(unit, moment))
         found[unit] = TrueCapabilities(
             unit=unit,
             step=moment,
@@ -244,18 +246,15 @@ def contributions(
     unit = task.target if unit is None else unit
     mechanism = mechanism_of(task, parameters, unit, step)
     prerequisites = task.prerequisites(unit, step)
-    known: dict[Configuration, dict[tuple[bool, ...], float]] = {}
 
+    @cache
     def outcomes(configuration: Configuration) -> dict[tuple[bool, ...], float]:
-        if configuration not in known:
-            known[configuration] = outcome_probabilities(mechanism, mechanism.states(configuration))
-        return known[configuration]
+        return _joint(mechanism, mechanism.states(configuration))
 
     rows = []
-    metrics: tuple[Literal["N", "S"], ...] = ("N", "S")
     for prerequisite in prerequisites:
         for contrast in contrasts:
-            for metric in metrics:
+            for metric in METRICS:
                 pair = arms(metric, contrast, prerequisite, prerequisites, context)
                 active, reference = outcomes(pair.active)[True,], outcomes(pair.reference)[True,]
                 # Not 1 - p', whose rounding could turn an impossible failure into a tiny denominator.
@@ -365,7 +364,7 @@ def counterfactuals(
         )
     mechanism = mechanism_of(task, parameters, unit, step)
     pair = arms("N", contrast, prerequisite, prerequisites, context)
-    joint = outcome_probabilities(mechanism, mechanism.states(pair.active), mechanism.states(pair.reference))
+    joint = _joint(mechanism, mechanism.states(pair.active), mechanism.states(pair.reference))
     both, only_active = joint[True, True], joint[True, False]
     harm, neither = joint[False, True], joint[False, False]
     solved, failed = both + only_active, only_active + neither
@@ -390,7 +389,13 @@ def counterfactuals(
     )
 
 
-def _probability(mechanism: Mechanism, states: Sequence[State]) -> float:
-    if not mechanism.dependencies:
+def _probability(mechanism: Mechanism | Tabulated, states: Sequence[State]) -> float:
+    if isinstance(mechanism, Mechanism) and not mechanism.dependencies:
         return mechanism.guess + (1.0 - mechanism.guess) * mechanism.skill
-    return outcome_probabilities(mechanism, states)[True,]
+    return _joint(mechanism, states)[True,]
+
+
+def _joint(mechanism: Mechanism | Tabulated, *worlds: Sequence[State]) -> dict[tuple[bool, ...], float]:
+    if isinstance(mechanism, Tabulated):
+        return mechanism.joint(*map(tuple, worlds))
+    return outcome_probabilities(mechanism, *worlds)
