@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "runners": BELOW | {"scm", "interventions", "runners"},
     "bounds": BELOW | {"bounds"},
     "benchmarks": BELOW | {"scm", "interventions", "benchmarks"},
+    "evaluations": BELOW | {"scm", "interventions", "runners", "bounds", "benchmarks", "evaluations"},
     "proofs": BELOW | {"bounds", "proofs"},
     "report": BELOW | {"scm", "interventions", "bounds", "report"},
 }

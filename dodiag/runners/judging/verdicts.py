@@ -119,7 +119,7 @@ def read_verdict(text: str | None, token: str, finish: Finish = Finish.STOP) -> 
     visible = remove_reasoning(text or "").text
     marked: list[Read] = []
     unmarked: list[Read] = []
-    for found in _objects(visible):
+    for found in json_objects(visible):
         read = _verdict_of(found)
         if read is None:
             continue
@@ -159,7 +159,7 @@ def _verdict_of(found: Mapping[str, Any]) -> Read | None:
     return Read(verdict, None, why)
 
 
-def _objects(text: str) -> Iterator[Mapping[str, Any]]:
+def json_objects(text: str) -> Iterator[Mapping[str, Any]]:
     """Yield the JSON objects of a text, outermost first; an object inside another one is not looked at."""
     place = 0
     while (start := text.find("{", place)) >= 0:
