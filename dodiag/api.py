@@ -161,9 +161,13 @@ def generate(
     *,
     instances: int | None = None,
     seed: int = 0,
+    knobs: Mapping[str, Any] | None = None,
+    workers: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> Pack:
     """Generate a fresh task pack with known truth and return it.
+
+    What is interrupted is kept in a hidden folder beside `out`, and the same call goes on from there.
 
     Parameters
     ----------
@@ -175,20 +179,24 @@ def generate(
         Default the generator's own (the paper's number).
     seed : int
         The same seed gives the same pack.
+    knobs : mapping, optional
+        What makes the task easier or harder, by name; each generator's page lists its own.
+    workers : int
+        Processes; with more than one, a script has to start from ``if __name__ == "__main__":``.
     progress : callable, optional
         Called with the number of finished instances.
 
     Raises
     ------
     UsageError
-        If there is no such generator, or the folder is not empty.
+        If there is no such generator or knob, or the folder is not empty.
     MissingDependency
-        If the renderer is not installed.
+        If the generator needs something that is not installed.
     """
-    from dodiag.benchmarks.generators import generator
+    from dodiag.benchmarks.generators import Order
+    from dodiag.benchmarks.making import make_pack
 
-    sized = {} if instances is None else {"instances": instances}
-    generator(task)(Path(out), seed=seed, progress=progress, **sized)
+    make_pack(Order(task, instances, seed, dict(knobs or {})), Path(out), workers=workers, progress=progress)
     return load_pack(out)
 
 

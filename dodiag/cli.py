@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dodiag import cli_compare, cli_prove, cli_rescore, cli_show, cli_transfer
+from dodiag import cli_ccrv, cli_compare, cli_generate, cli_prove, cli_rescore, cli_show, cli_transfer
 from dodiag.cli_options import (
     AnimatedOption,
     ConcurrencyOption,
@@ -53,9 +53,11 @@ from dodiag.cli_output import (
     examples,
     finish,
     print_json,
+    say_what_the_model_is,
     scores_of,
     show,
     show_report,
+    show_steps,
     tasks_of,
     warn_if_incomplete,
     write_text,
@@ -224,32 +226,9 @@ def draw(
         typer.echo(f"wrote {out}")
 
 
-@app.command(
-    short_help="Generate a task pack whose truth is known.",
-    epilog=examples("dodiag generate dice_sum --instances 130 --seed 1 --out packs/dice"),
+app.command(name="generate", short_help=cli_generate.SHORT_HELP, epilog=examples(*cli_generate.EXAMPLES))(
+    cli_generate.generate
 )
-def generate(
-    task: Annotated[str, typer.Argument(help="A task that has a generator, such as dice_sum.")],
-    out: Annotated[Path, typer.Option("--out", help="The folder to write; it must not exist or be empty.")],
-    instances: Annotated[int | None, typer.Option("--instances", help="Default: the paper's number.")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same pack.")] = 0,
-    quiet: QuietFlag = False,
-) -> None:
-    """Generate a fresh task pack whose truth is known by construction."""
-    from dodiag.api import generate as generate_pack
-
-    live = sys.stderr.isatty() and not quiet
-
-    def progress(count: int) -> None:
-        if live:
-            typer.echo(f"\r\033[K{count} instances", err=True, nl=False)
-
-    try:
-        pack = generate_pack(task, out, instances=instances, seed=seed, progress=progress)
-    finally:
-        if live:
-            typer.echo("", err=True)
-    typer.echo(f"wrote {out}: {pack.instance_count:,} instances, {pack.question_count:,} questions")
 
 
 @app.command(
@@ -421,13 +400,26 @@ def resume(
 
 @app.command(
     short_help="Print the scores of a run or an outcome table.",
-    epilog=examples("dodiag scores runs/first", "dodiag scores table.csv --task my_task/task.yaml --json"),
+    epilog=examples(
+        "dodiag scores runs/first",
+        "dodiag scores table.csv --task my_task/task.yaml --json",
+        "dodiag scores runs/maze --by-step --last-bin 6",
+    ),
 )
 def scores(
     source: Annotated[Path, typer.Argument(help="A run directory, or an outcome table (Parquet or CSV).")],
     task: TaskOption = None,
     contrast: ContrastOption = None,
     min_denominator: MinDenominatorOption = 0.10,
+    by_step: Annotated[
+        bool, typer.Option("--by-step", help="Print NC, IC, RC and NS of chain units step by step instead.")
+    ] = False,
+    last_bin: Annotated[
+        int | None, typer.Option("--last-bin", help="With --by-step: pool this step and all later ones.")
+    ] = None,
+    reaching: Annotated[
+        int | None, typer.Option("--reaching", help="With --by-step: only instances that have so many steps.")
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Print NC, IC, RC, N, S and the intervals of PN, PS, PNS from a run or an outcome table."""
@@ -437,6 +429,11 @@ def scores(
     table = read_outcomes(source)
     if source.is_dir():
         warn_if_incomplete(source, table)
+    if not as_json:
+        say_what_the_model_is(source)
+    if by_step:
+        show_steps(source, table, tasks_of(source, table, task), contrast, last_bin, reaching, as_json)
+        return
     rows: list[Any] = []
     for graph in tasks_of(source, table, task):
         found = scores_of(table, graph, contrast, min_denominator)
@@ -473,6 +470,8 @@ def diagnose(
     table = read_outcomes(source)
     if source.is_dir():
         warn_if_incomplete(source, table)
+    if not as_json:
+        say_what_the_model_is(source)
     rows: list[Any] = []
     for graph in tasks_of(source, table, task):
         found = diagnosis_of(
@@ -505,6 +504,7 @@ for _name, _command, _help, _examples in (
     ("vacuum", cli_transfer.vacuum, cli_transfer.VACUUM_HELP, cli_transfer.VACUUM_EXAMPLES),
 ):
     app.command(name=_name, short_help=_help, epilog=examples(*_examples))(_command)
+app.add_typer(cli_ccrv.app, name="ccrv", short_help=cli_ccrv.SHORT_HELP)
 app.command(name="prove", short_help=cli_prove.SHORT_HELP, epilog=examples(*cli_prove.EXAMPLES))(cli_prove.prove)
 
 

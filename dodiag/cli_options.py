@@ -191,16 +191,21 @@ def parsed_span(text: str) -> float:
 
 def parsed_parameters(pairs: list[str] | None, temperature: float | None, max_tokens: int | None) -> dict[str, Any]:
     """Return the sampling parameters of the command line."""
+    found: dict[str, Any] = {"temperature": temperature, "max_tokens": max_tokens}
+    return {name: value for name, value in found.items() if value is not None} | parsed_pairs(pairs, "--param")
+
+
+def parsed_pairs(pairs: list[str] | None, option: str) -> dict[str, Any]:
+    """Return the values of an option that is given as ``NAME=VALUE``, each JSON or else text."""
     from dodiag.problems import UsageError
 
-    found: dict[str, Any] = {"temperature": temperature, "max_tokens": max_tokens}
-    parameters = {name: value for name, value in found.items() if value is not None}
+    found: dict[str, Any] = {}
     for pair in pairs or ():
         name, equals, text = pair.partition("=")
         if not equals or not name.strip():
-            raise UsageError(f"--param '{pair}' has no value", "Write NAME=VALUE.")
+            raise UsageError(f"{option} '{pair}' has no value", "Write NAME=VALUE.")
         try:
-            parameters[name.strip()] = json.loads(text)
+            found[name.strip()] = json.loads(text)
         except ValueError:
-            parameters[name.strip()] = text
-    return parameters
+            found[name.strip()] = text
+    return found

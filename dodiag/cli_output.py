@@ -66,6 +66,46 @@ def show_report(table: Any, task: TaskGraph, capability: Any, diagnosis: Any) ->
     show(report(table, task, capability, diagnosis))
 
 
+def show_steps(
+    source: Path,
+    table: Any,
+    tasks: list[TaskGraph],
+    contrast: list[str] | None,
+    last_bin: int | None,
+    reaching: int | None,
+    as_json: bool,
+) -> None:
+    """Print the chain units of some tasks step by step."""
+    from dodiag.bounds.chain_steps import FIGURE_CONTRASTS, chain_steps
+    from dodiag.report.chain_tables import chain_report
+    from dodiag.runners.ledger import Ledger
+
+    history = None
+    if source.is_dir():
+        with Ledger(source) as ledger:
+            history = ledger.manifest["design"]["history"]
+    rows: list[Any] = []
+    for graph in tasks:
+        steps = chain_steps(table, graph, contrast or FIGURE_CONTRASTS, last_bin=last_bin, reaching=reaching)
+        rows += [row for step in steps for row in step.to_dicts()]
+        if not as_json:
+            show(chain_report(steps, graph, history))
+    if as_json:
+        print_json(rows)
+
+
+def say_what_the_model_is(run_dir: Path) -> None:
+    """Print what the model of a run describes itself as, where it does: a simulator is never taken for a model."""
+    from dodiag.runners.ledger import Ledger
+
+    if not run_dir.is_dir():
+        return
+    with Ledger(run_dir) as ledger:
+        description = ledger.manifest.get("model_description")
+    if description:
+        typer.echo(f"{description}\n")
+
+
 def finish(folder: Path, summary: RunSummary) -> None:
     """Print what a run came to, write its tables, and end with the exit code that says so."""
     from dodiag.bounds.scores import Scores
@@ -74,6 +114,7 @@ def finish(folder: Path, summary: RunSummary) -> None:
 
     table, task = outcomes(folder), task_of_run(folder)
     if len(table):
+        say_what_the_model_is(folder)
         found = scores_of(table, task, None, 0.10)
         show_report(table, task, *found)
         table.to_parquet(folder / "outcomes.parquet", index=False)

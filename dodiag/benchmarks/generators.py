@@ -1,22 +1,24 @@
-"""Generators of task packs: which tasks have one, and how a pack comes to its folder whole or not at all."""
+"""Generators of task packs: which tasks have one, what it can be asked for, and what every one of them offers."""
 
 from __future__ import annotations
 
-import difflib
 import importlib
-import tempfile
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
-from types import MappingProxyType
-from typing import Protocol, cast
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType, ModuleType
+from typing import Any, Protocol, cast
 
-from dodiag.problems import UsageError
-from dodiag.scm.files import write_task
+from dodiag.problems import UsageError, nearest
 from dodiag.scm.graph import TaskGraph
-from dodiag.scm.pack import INSTANCES, Instance
+from dodiag.scm.pack import Instance
 
-GENERATORS: Mapping[str, str] = MappingProxyType({"dice_sum": "dodiag.benchmarks.cadet.dice_sum"})
-"""The module of each task's generator; it has a function ``generate`` and is imported when asked for."""
+GENERATORS: Mapping[str, str] = MappingProxyType(
+    {
+        slug: f"dodiag.benchmarks.cadet.{slug}"
+        for slug in ("music_note_counting", "dice_sum", "map_navigation", "maze", "multistep_reasoning")
+    }
+)
+"""The module of each task's generator; it is imported when asked for."""
 
 MAX_INSTANCES = 100_000
 
@@ -24,22 +26,112 @@ Drawn = tuple[Instance, Mapping[str, bytes]]
 """An instance and the bytes of its media by their path in the pack."""
 
 
-class Generate(Protocol):
-    """What every generator is: writes a pack of `instances` instances to the new folder `out`."""
+class Generator(Protocol):
+    """What the module of every generator has; its docstring is the card of the task.
 
-    def __call__(
-        self,
-        out: Path,
-        *,
-        instances: int = 130,
-        seed: int = 0,
-        progress: Callable[[int], None] | None = None,
-    ) -> None:
-        """Write the pack; `progress` is told after each instance how many are done."""
+    Attributes
+    ----------
+    VERSION : str
+        Raised whenever the same seed gives another pack.
+    INSTANCES : int
+        Instances that are made unless another number is asked for: the paper's.
+    Knobs : type
+        A frozen dataclass of what makes instances easier or harder, with defaults; it refuses values out of range.
+    """
+
+    VERSION: str
+    INSTANCES: int
+    Knobs: type[Any]
+
+    def prepare(self) -> None:
+        """Raise MissingDependency if something is not installed."""
+
+    def task(self, seed: int, knobs: Any) -> TaskGraph:
+        """Return the task graph of the packs of a seed."""
+
+    def draw(self, seed: int, index: int, knobs: Any) -> Drawn:
+        """Return instance `index` of a seed; it depends on nothing but the arguments."""
 
 
-def generator(slug: str) -> Generate:
-    """Return the generator of a task.
+@dataclass(frozen=True)
+class Order:
+    """A pack that is asked for: everything that its content depends on.
+
+    Attributes
+    ----------
+    slug : str
+        The task.
+    instances : int
+        1 to 100,000; a longer pack begins with a shorter one.
+    seed : int
+        0 or more.
+    knobs : mapping
+        Values of the generator's knobs by name; the others keep their defaults.
+
+    Raises
+    ------
+    UsageError
+        If there is no such generator or knob, or a value is out of range.
+    """
+
+    slug: str
+    instances: int | None = None
+    seed: int = 0
+    knobs: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        module = self.generator
+        if self.instances is None:
+            object.__setattr__(self, "instances", module.INSTANCES)
+        if not 1 <= self.count <= MAX_INSTANCES:
+            raise UsageError(f"cannot generate {self.instances} instances", f"Ask for 1 to {MAX_INSTANCES:,}.")
+        if self.seed < 0:
+            raise UsageError(f"the seed {self.seed} is negative", "Use 0 or more.")
+        known = {knob.name: knob for knob in fields(module.Knobs)}
+        for name, value in self.knobs.items():
+            if name not in known:
+                raise UsageError(f"{self.slug} has no knob '{name}'", nearest(name, known) if known else "It has none.")
+            default = known[name].default
+            if not _fits(value, default):
+                raise UsageError(f"knob {name} is {value!r}", f"Give {_KINDS[type(default)]}, such as {default!r}.")
+        _ = self.chosen
+
+    @property
+    def count(self) -> int:
+        """The number of instances."""
+        return cast(int, self.instances)
+
+    @property
+    def generator(self) -> Generator:
+        """The generator's module."""
+        return generator(self.slug)
+
+    @property
+    def chosen(self) -> Any:
+        """The generator's knobs with the asked values."""
+        return self.generator.Knobs(**self.knobs)
+
+    @property
+    def task(self) -> TaskGraph:
+        """The task graph of the pack."""
+        return self.generator.task(self.seed, self.chosen)
+
+    def draw(self, index: int) -> Drawn:
+        """Return an instance and its media."""
+        return self.generator.draw(self.seed, index, self.chosen)
+
+
+_KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+
+
+def _fits(value: Any, default: Any) -> bool:
+    if isinstance(default, bool) or isinstance(value, bool):
+        return isinstance(value, bool) and isinstance(default, bool)
+    return isinstance(value, int | float) if isinstance(default, float) else isinstance(value, type(default))
+
+
+def generator(slug: str) -> Generator:
+    """Return the module of a task's generator.
 
     Raises
     ------
@@ -47,73 +139,6 @@ def generator(slug: str) -> Generate:
         If the task has none.
     """
     if slug not in GENERATORS:
-        near = difflib.get_close_matches(slug, GENERATORS, n=1)
-        hint = f"Did you mean {near[0]}?" if near else f"Tasks with a generator: {', '.join(sorted(GENERATORS))}."
-        raise UsageError(f"there is no generator for a task '{slug}'", hint)
-    return cast(Generate, importlib.import_module(GENERATORS[slug]).generate)
-
-
-def check_request(out: Path, instances: int, seed: int) -> None:
-    """Check what a generator is asked for, before it starts to work.
-
-    Raises
-    ------
-    UsageError
-        If `out` is anything but a new or empty folder, `instances` is not 1 to 100,000, or `seed` is negative.
-    """
-    if not 1 <= instances <= MAX_INSTANCES:
-        raise UsageError(f"cannot generate {instances} instances", f"Ask for 1 to {MAX_INSTANCES:,}.")
-    if seed < 0:
-        raise UsageError(f"the seed {seed} is negative", "Use 0 or more.")
-    if out.is_dir():
-        if any(out.iterdir()):
-            raise UsageError(f"the folder {out} is not empty", "Name a new one; a pack is never written over another.")
-    elif out.exists() or out.is_symlink():
-        raise UsageError(f"{out} is a file", "Name a new folder.")
-
-
-def write_pack(
-    out: Path, task: TaskGraph, drawn: Iterable[Drawn], progress: Callable[[int], None] | None = None
-) -> None:
-    """Write a pack whole or not at all: in a hidden folder beside `out`, which takes its name when it is complete.
-
-    Whatever ends it, an interrupt included, `out` is then what it was before.
-
-    Parameters
-    ----------
-    out : Path
-        A new or empty folder; its parents are made.
-    task : TaskGraph
-    drawn : iterable of (Instance, media)
-        Read one by one, so that a pack may be larger than memory.
-    progress : callable, optional
-        Told after each instance how many are done.
-
-    Raises
-    ------
-    UsageError
-        If the file system does not let it.
-    """
-    try:
-        target = out.absolute()
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.", suffix=".partial") as work:
-            staged = Path(work) / target.name
-            staged.mkdir()
-            (staged / "task.yaml").write_text(write_task(task), encoding="utf-8")
-            with (staged / INSTANCES).open("w", encoding="utf-8", newline="\n") as lines:
-                for done, (instance, media) in enumerate(drawn, start=1):
-                    for name, data in media.items():
-                        path = staged / name
-                        path.parent.mkdir(exist_ok=True)
-                        path.write_bytes(data)
-                    lines.write(instance.model_dump_json(exclude_defaults=True) + "\n")
-                    if progress is not None:
-                        progress(done)
-            if target.is_dir():
-                target.rmdir()
-            staged.rename(target)
-    except OSError as error:
-        raise UsageError(
-            f"cannot write {out}: {error.strerror or error}", "Name a folder that can be written."
-        ) from error
+        raise UsageError(f"there is no generator for a task '{slug}'", nearest(slug, sorted(GENERATORS)))
+    module: ModuleType = importlib.import_module(GENERATORS[slug])
+    return cast(Generator, module)

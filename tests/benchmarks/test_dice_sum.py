@@ -20,7 +20,8 @@ from dodiag.benchmarks.cadet import dice_sum
 from dodiag.benchmarks.cadet.dice_model import NORMALS, PIPS, Body, Look, rounded_cube
 from dodiag.benchmarks.cadet.dice_scene import HEIGHT, WIDTH, Arrangement, arrange, draw
 from dodiag.benchmarks.cadet.dice_view import corners, distance_outside, see, surface_at
-from dodiag.benchmarks.generators import GENERATORS, check_request, generator, write_pack
+from dodiag.benchmarks.generators import Order
+from dodiag.benchmarks.making import make_pack
 from dodiag.benchmarks.rendering import Camera, Renderer, load_mujoco
 from dodiag.benchmarks.samples import sample_packs
 from dodiag.problems import MissingDependency, UsageError
@@ -42,7 +43,7 @@ def mujoco() -> None:
 @pytest.fixture(scope="module")
 def pack(mujoco: None, tmp_path_factory: pytest.TempPathFactory) -> Pack:
     out = tmp_path_factory.mktemp("packs") / "dice"
-    dice_sum.generate(out, instances=INSTANCES, seed=SEED)
+    make_pack(Order("dice_sum", INSTANCES, SEED), out)
     return load_pack(out)
 
 
@@ -148,7 +149,7 @@ def test_boxes_are_whole_inside_the_frame_and_hold_the_projected_centres(pack: P
 def test_the_same_seed_gives_the_same_bytes_and_a_longer_pack_begins_with_a_shorter(pack: Pack, tmp_path: Path) -> None:
     told: list[int] = []
     out = tmp_path / "new" / "dice"
-    dice_sum.generate(out, instances=3, seed=SEED, progress=told.append)
+    make_pack(Order("dice_sum", 3, SEED), out, progress=told.append)
     assert told == [1, 2, 3]
     assert (out / "task.yaml").read_bytes() == (pack.folder / "task.yaml").read_bytes()
     lines = (pack.folder / "instances.jsonl").read_bytes().splitlines()
@@ -330,61 +331,15 @@ def leftovers(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize("instances", [0, -1, 100_001])
-def test_a_number_of_instances_outside_the_range_is_refused(tmp_path: Path, instances: int) -> None:
-    with pytest.raises(UsageError, match="instances"):
-        dice_sum.generate(tmp_path / "pack", instances=instances)
-    assert leftovers(tmp_path) == []
-
-
-def test_a_negative_seed_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="seed"):
-        dice_sum.generate(tmp_path / "pack", instances=1, seed=-1)
-
-
-def test_a_folder_that_holds_something_is_refused_and_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "pack").mkdir()
-    (tmp_path / "pack" / "mine.txt").write_text("keep")
-    with pytest.raises(UsageError, match="not empty"):
-        dice_sum.generate(tmp_path / "pack", instances=1)
-    (tmp_path / "file").write_text("keep")
-    with pytest.raises(UsageError, match="is a file"):
-        dice_sum.generate(tmp_path / "file", instances=1)
-    assert (tmp_path / "pack" / "mine.txt").read_text() == (tmp_path / "file").read_text() == "keep"
-    assert leftovers(tmp_path) == ["file", "pack"]
-
-
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("keep")
-    with pytest.raises(UsageError, match="cannot write"):
-        write_pack(tmp_path / "file" / "pack", dice_sum.dice_sum_task(), [])
-
-
-def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
-    (tmp_path / "pack").mkdir()
-    check_request(tmp_path / "pack", 1, 0)
-
-
-@pytest.mark.parametrize("end", [KeyboardInterrupt, RuntimeError])
-def test_an_interrupted_pack_leaves_nothing(mujoco: None, tmp_path: Path, end: type[BaseException]) -> None:
-    def stop(done: int) -> None:
-        raise end
-
-    (tmp_path / "pack").mkdir()
-    with pytest.raises(end):
-        dice_sum.generate(tmp_path / "pack", instances=2, progress=stop)
-    assert leftovers(tmp_path) == ["pack"]
-    assert leftovers(tmp_path / "pack") == []
-
-
 GENERATE = """
 import sys
 from pathlib import Path
 {before}
-from dodiag.benchmarks.generators import generator
+from dodiag.benchmarks.generators import Order
+from dodiag.benchmarks.making import make_pack
 from dodiag.problems import MissingDependency
 try:
-    generator("dice_sum")(Path(sys.argv[1]), instances=1)
+    make_pack(Order("dice_sum", 1), Path(sys.argv[1]))
 except MissingDependency as missing:
     sys.exit(str(missing))
 """
@@ -410,26 +365,26 @@ def test_a_missing_renderer_is_named_with_its_cure(
     assert leftovers(tmp_path) == []
 
 
-# The registry and the shipped sample
+# Knobs and the shipped sample
 
 
-def test_every_generator_can_be_had_by_its_slug() -> None:
-    for slug in GENERATORS:
-        assert callable(generator(slug))
-    assert generator("dice_sum") is dice_sum.generate
+@pytest.mark.parametrize(("fewest", "most"), [(1, 4), (5, 4), (4, 10)])
+def test_knobs_out_of_range_are_refused(fewest: int, most: int) -> None:
+    with pytest.raises(UsageError, match="dice are asked for"):
+        Order("dice_sum", knobs={"fewest": fewest, "most": most})
 
 
-def test_an_unknown_slug_is_answered_with_the_nearest_or_with_all() -> None:
-    with pytest.raises(UsageError, match="Did you mean dice_sum"):
-        generator("dice-sum")
-    with pytest.raises(UsageError, match="dice_sum"):
-        generator("chess")
+def test_knobs_say_how_many_dice_there_are(mujoco: None) -> None:
+    order = Order("dice_sum", 1, SEED, {"fewest": 9, "most": 9})
+    instance, _ = order.draw(0)
+    assert instance.by_unit["X1"][0].answer == 9
+    assert order.task.units["Y"].answer.max == 54
 
 
 def test_the_shipped_sample_is_current_and_small(sample: Pack) -> None:
     assert sample.instance_count == 24
     assert {instance.meta["generator"] for instance in sample.instances()} == {f"dice_sum {dice_sum.VERSION}"}
-    assert sample.task == dice_sum.dice_sum_task(seed=2026)
+    assert sample.task == dice_sum.task(seed=2026)
     size = sum(path.stat().st_size for path in sample.folder.rglob("*") if path.is_file())
     assert size < 1_200_000
     lines = (sample.folder / "instances.jsonl").read_text(encoding="utf-8").splitlines()

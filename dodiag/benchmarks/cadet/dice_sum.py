@@ -27,18 +27,19 @@ from __future__ import annotations
 
 import io
 import string
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
-from dodiag.benchmarks.cadet.dice_scene import HEIGHT, WIDTH, Arrangement, DiceScene, NoScene, arrange, draw
+from dodiag.benchmarks.cadet.dice_scene import HEIGHT, WIDTH, Arrangement, DiceScene, NoScene, arrange
+from dodiag.benchmarks.cadet.dice_scene import draw as render
 from dodiag.benchmarks.cadet.dice_view import SIDE_CLEARANCE, Die, Pixel, distance_outside
-from dodiag.benchmarks.generators import Drawn, check_request, write_pack
+from dodiag.benchmarks.generators import Drawn
 from dodiag.benchmarks.rendering import Floats, load_mujoco
+from dodiag.problems import UsageError
 from dodiag.scm.files import load_task
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.pack import Annotation, Instance, Question
@@ -49,7 +50,10 @@ VERSION = "1"
 COUNT_SHARES = {4: 0.13, 5: 0.20, 6: 0.29, 7: 0.20, 8: 0.18}
 """How often a scene has so many dice: 6.1 on average, as in the paper (791 X2 questions on 130 instances)."""
 
-ANSWER_RANGES = {"X1": (1, 20), "X3": (1, 6), "Y": (1, 48)}
+OTHER_SHARE = 0.1
+"""The weight of every other number of dice, where one is asked for."""
+
+INSTANCES = 130
 JPEG_QUALITY = 88
 OPTIONS = 4
 FRAME_CLEARANCE = 8.0
@@ -57,57 +61,68 @@ FRAME_CLEARANCE = 8.0
 TRIES = 60
 
 
-def generate(out: Path, *, instances: int = 130, seed: int = 0, progress: Callable[[int], None] | None = None) -> None:
-    """Write a Dice Sum pack.
+@dataclass(frozen=True, slots=True)
+class Knobs:
+    """What makes scenes easier or harder.
 
-    Instance i of a seed depends on nothing but the two, so that a longer pack begins with a shorter one.
-
-    Parameters
+    Attributes
     ----------
-    out : Path
-        A new or empty folder. It appears when the pack is complete; nothing is left of one that was interrupted.
-    instances : int
-        1 to 100,000.
-    seed : int
-        0 or more.
-    progress : callable, optional
-        Told after each instance how many are done.
+    fewest, most : int
+        Dice of a scene, 2 to 9. The defaults give the paper's mean.
 
     Raises
     ------
     UsageError
-        If `out`, `instances` or `seed` cannot be honoured.
-    MissingDependency
-        If MuJoCo or a GL library is not installed.
+        If they are out of range or in the wrong order.
     """
-    check_request(out, instances, seed)
+
+    fewest: int = 4
+    most: int = 8
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.fewest <= self.most <= 9:
+            raise UsageError(f"{self.fewest} to {self.most} dice are asked for", "Use 2 <= fewest <= most <= 9.")
+
+
+def prepare() -> None:
+    """Look for MuJoCo and its GL library.
+
+    Raises
+    ------
+    MissingDependency
+        If one of them is not installed.
+    """
     load_mujoco()
-    write_pack(out, dice_sum_task(seed), _instances(seed, instances), progress)
 
 
-def dice_sum_task(seed: int = 0) -> TaskGraph:
+def task(seed: int = 0, knobs: Knobs | None = None) -> TaskGraph:
     """Return the shipped graph with the ranges of the answers and the seed of the incorrect ones."""
-    task = load_task("dice_sum")
-    units = dict(task.units)
-    for unit_id, (low, high) in ANSWER_RANGES.items():
+    graph = load_task("dice_sum")
+    most = (knobs or Knobs()).most
+    ranges = {"X1": (1, 20), "X3": (1, 6), "Y": (1, 6 * most)}
+    units = dict(graph.units)
+    for unit_id, (low, high) in ranges.items():
         answer = units[unit_id].answer.model_copy(update={"min": low, "max": high})
         units[unit_id] = units[unit_id].model_copy(update={"answer": answer})
-    return replace(task, units=units, seed=seed)
+    return replace(graph, units=units, seed=seed)
 
 
-def _instances(seed: int, count: int) -> Iterator[Drawn]:
-    for index in range(count):
-        rng = np.random.default_rng((seed, index))
-        dice = int(rng.choice(list(COUNT_SHARES), p=list(COUNT_SHARES.values())))
-        scene = draw(arrange(rng, dice))
-        medium = f"media/{index:04d}.jpg"
-        instance = Instance(
-            id=f"dice_sum-s{seed}-{index:04d}",
-            media=(medium,),
-            questions=tuple(questions(scene, rng)),
-            meta=_facts(scene.arrangement),
-        )
-        yield instance, {medium: _jpeg(scene)}
+def draw(seed: int, index: int, knobs: Knobs | None = None) -> Drawn:
+    """Return a scene's instance and picture; instance i of a seed depends on nothing but the arguments."""
+    chosen = knobs or Knobs()
+    rng = np.random.default_rng((seed, index))
+    counts = list(range(chosen.fewest, chosen.most + 1))
+    weights = np.array([COUNT_SHARES.get(count, OTHER_SHARE) for count in counts])
+    dice = int(rng.choice(counts, p=weights / weights.sum()))
+    scene = render(arrange(rng, dice))
+    medium = f"media/{index:04d}.jpg"
+    instance = Instance(
+        id=f"dice_sum-s{seed}-{index:04d}",
+        media=(medium,),
+        questions=tuple(questions(scene, rng)),
+        meta=_facts(scene.arrangement),
+    )
+    return instance, {medium: _jpeg(scene)}
 
 
 def questions(scene: DiceScene, rng: np.random.Generator) -> Iterator[Question]:
