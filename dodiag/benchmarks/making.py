@@ -7,7 +7,7 @@ import json
 import multiprocessing
 import shutil
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from inspect import cleandoc
@@ -138,7 +138,7 @@ def _append(staged: Path, drawn: Iterator[Drawn], done: int, progress: Callable[
                 progress(count)
 
 
-def _drawn(order: Order, done: int, workers: int) -> Iterator[Drawn]:
+def _drawn(order: Order, done: int, workers: int) -> Generator[Drawn, None, None]:
     """Yield the instances that are missing, in order."""
     missing = range(done, order.count)
     if workers == 1 or len(missing) < 2:

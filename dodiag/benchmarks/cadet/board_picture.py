@@ -120,9 +120,8 @@ class _Pen:
         self.canvas.rectangle(corners, fill=fill, outline=line, width=width * SCALE)
 
     def text(self, at: Pixel, text: str, size: int, anchor: str = "mm", bold: bool = False) -> None:
-        stroke = {"stroke_width": 1, "stroke_fill": INK} if bold else {}
         place = at[0] * SCALE, at[1] * SCALE
-        self.canvas.text(place, text, fill=INK, font=_font(size * SCALE), anchor=anchor, **stroke)
+        self.canvas.text(place, text, INK, _font(size * SCALE), anchor, stroke_width=int(bold), stroke_fill=INK)
 
     def width(self, text: str, size: int) -> float:
         return float(_font(size * SCALE).getlength(text)) / SCALE

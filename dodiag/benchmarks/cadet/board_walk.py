@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -118,7 +117,7 @@ def draw_walk(rng: np.random.Generator, steps: int, named: int, twists: int, siz
     for _ in range(MAX_TRIES):
         rules = draw_rules(rng, twists, steps)
         shades = any(twist.period is None for twist in rules.twists)
-        grid = list(itertools.product(range(1, size + 1), repeat=2))
+        grid = [(column, row) for column in range(1, size + 1) for row in range(1, size + 1)]
         shaded = frozenset(square for square in grid if shades and rng.random() < SHADED_SHARE)
         path = _path(rng, rules, shaded, size, steps)
         if path is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import networkx as nx
 import numpy as np
@@ -18,7 +19,10 @@ Junction = tuple[int, int]
 """Column and row in the town's grid, from 0 at the top left."""
 Block = tuple[Junction, Junction]
 """A piece of street between neighbouring junctions, the smaller one first."""
-Streets = nx.Graph  # type: ignore[type-arg]
+if TYPE_CHECKING:
+    Streets = nx.Graph[Junction]
+else:
+    Streets = nx.Graph
 """Junctions and blocks; edges have a ``weight``, their length in pixels."""
 
 SIDE = 840

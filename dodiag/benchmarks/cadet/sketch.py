@@ -109,11 +109,11 @@ class Canvas:
         self, centre: Pixel, text: str, size: float, colour: RGB, halo: RGB | None = None, bold: bool = False
     ) -> None:
         """Write a line of text, its middle at `centre`; `halo` is a rim that keeps it readable on any ground."""
-        options = {"fill": colour, "font": _font(round(size * SCALE)), "anchor": "mm"}
+        font = _font(round(size * SCALE))
         if halo is not None:
-            self._draw.text(_up(centre), text, stroke_width=round(2.4 * SCALE), stroke_fill=halo, **options)
-        rim = {"stroke_width": 1, "stroke_fill": colour} if bold else {}
-        self._draw.text(_up(centre), text, **options, **rim)
+            rim = round(2.4 * SCALE)
+            self._draw.text(_up(centre), text, colour, font, "mm", stroke_width=rim, stroke_fill=halo)
+        self._draw.text(_up(centre), text, colour, font, "mm", stroke_width=int(bold), stroke_fill=colour)
 
     def slanted_text(self, centre: Pixel, text: str, size: float, colour: RGB, degrees: float) -> None:
         """Write a line of text, turned counter-clockwise by `degrees` about its middle."""

@@ -13,8 +13,7 @@ from typing import Any
 from dodiag.interventions.plan import Call
 from dodiag.interventions.prompts import Prompt
 from dodiag.runners.judging.judge import Judge, Judged
-from dodiag.runners.judging.verdicts import NoVerdict, Verdict
-from dodiag.runners.judging.verdicts import json_objects
+from dodiag.runners.judging.verdicts import NoVerdict, Verdict, json_objects
 from dodiag.runners.ledger import LedgerWriter, VerdictRow
 from dodiag.runners.progress import Progress
 from dodiag.runners.protocol import Finish, Reply, Request
