@@ -197,7 +197,8 @@ class Renderer:
             ids, kinds = np.moveaxis(self._draw(data, camera, shadows=False), -1, 0)
         finally:
             self._renderer.disable_segmentation_rendering()
-        return np.where(kinds == self._mujoco.mjtObj.mjOBJ_GEOM, ids, -1).astype(np.int32)
+        # Compared with the enum itself, numpy would go through the pixels one by one.
+        return np.where(kinds == int(self._mujoco.mjtObj.mjOBJ_GEOM), ids, -1).astype(np.int32)
 
     def _draw(self, data: Any, camera: Camera, *, shadows: bool) -> NDArray[Any]:
         view = self._mujoco.MjvCamera()
