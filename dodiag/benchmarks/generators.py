@@ -12,12 +12,19 @@ from dodiag.problems import UsageError, nearest
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.pack import Instance
 
-GENERATORS: Mapping[str, str] = MappingProxyType(
-    {
-        slug: f"dodiag.benchmarks.cadet.{slug}"
-        for slug in ("music_note_counting", "dice_sum", "map_navigation", "maze", "multistep_reasoning")
-    }
+TASKS = (
+    "music_note_counting",
+    "dice_sum",
+    "map_navigation",
+    "maze",
+    "surround_localization",
+    "multi_view_sequencing",
+    "street_view_ordering",
+    "dashcam_counting",
+    "traffic_causation",
+    "multistep_reasoning",
 )
+GENERATORS: Mapping[str, str] = MappingProxyType({slug: f"dodiag.benchmarks.cadet.{slug}" for slug in TASKS})
 """The module of each task's generator; it is imported when asked for."""
 
 MAX_INSTANCES = 100_000

@@ -71,6 +71,8 @@ def make_pack(order: Order, out: Path, *, workers: int = 1, progress: Callable[[
             _finish(staged, order)
         finally:
             lock.release()
+            if not (staged / INSTANCES).exists() or not (staged / INSTANCES).stat().st_size:
+                shutil.rmtree(staged, ignore_errors=True)
         _move(staged, out)
     except OSError as error:
         cure = "Free space or name another folder; what is finished is kept, and the same command goes on."

@@ -184,6 +184,7 @@ def _answer(answer: Answer, spec: AnswerSpec) -> str:
 
 def _wrapped(text: str, size: int, colour: str) -> Iterator[Line]:
     columns = COLUMNS * SMALL // size
-    for paragraph in text.splitlines():
+    # Pillow's own font has no minus sign of its own.
+    for paragraph in text.replace("\u2212", "-").splitlines():
         for line in textwrap.wrap(paragraph, columns) or [""]:
             yield line, size, colour

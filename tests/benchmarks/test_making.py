@@ -134,6 +134,22 @@ def test_what_is_interrupted_is_kept_and_the_same_order_goes_on(tmp_path: Path, 
     assert names(tmp_path) == ["other", "pack"]
 
 
+def test_nothing_is_left_where_nothing_was_finished(tmp_path: Path) -> None:
+    code = f"""
+import os
+os.environ["MUJOCO_GL"] = "off"
+from pathlib import Path
+from dodiag.benchmarks.generators import Order
+from dodiag.benchmarks.making import make_pack
+make_pack(Order("dice_sum", 2), Path({str(tmp_path / "pack")!r}))
+"""
+    pytest.importorskip("mujoco", reason="a renderer that fails at the first picture is needed")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert "MUJOCO_GL=off" in done.stderr
+    assert names(tmp_path) == []
+
+
 def test_another_order_for_the_same_place_starts_anew(tmp_path: Path) -> None:
     def stop(done: int) -> None:
         raise RuntimeError
