@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dodiag import cli_ccrv, cli_compare, cli_generate, cli_prove, cli_rescore, cli_show, cli_transfer
+from dodiag import cli_ccrv, cli_compare, cli_generate, cli_mmcot, cli_prove, cli_rescore, cli_show, cli_transfer
 from dodiag.cli_options import (
     AnimatedOption,
     ConcurrencyOption,
@@ -505,6 +505,7 @@ for _name, _command, _help, _examples in (
 ):
     app.command(name=_name, short_help=_help, epilog=examples(*_examples))(_command)
 app.add_typer(cli_ccrv.app, name="ccrv", short_help=cli_ccrv.SHORT_HELP)
+app.add_typer(cli_mmcot.app, name="mmcot", short_help=cli_mmcot.SHORT_HELP)
 app.command(name="prove", short_help=cli_prove.SHORT_HELP, epilog=examples(*cli_prove.EXAMPLES))(cli_prove.prove)
 
 

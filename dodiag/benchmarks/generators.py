@@ -12,7 +12,7 @@ from dodiag.problems import UsageError, nearest
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.pack import Instance
 
-TASKS = (
+CADET = (
     "music_note_counting",
     "dice_sum",
     "map_navigation",
@@ -24,7 +24,9 @@ TASKS = (
     "traffic_causation",
     "multistep_reasoning",
 )
-GENERATORS: Mapping[str, str] = MappingProxyType({slug: f"dodiag.benchmarks.cadet.{slug}" for slug in TASKS})
+GENERATORS: Mapping[str, str] = MappingProxyType(
+    {slug: f"dodiag.benchmarks.cadet.{slug}" for slug in CADET} | {"mmcot_dice": "dodiag.benchmarks.mmcot.generator"}
+)
 """The module of each task's generator; it is imported when asked for."""
 
 MAX_INSTANCES = 100_000

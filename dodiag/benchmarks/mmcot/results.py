@@ -1,0 +1,112 @@
+"""Read the result files of the released scripts: JSON lines for pictures, a JSON list for videos."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from dodiag.benchmarks.mmcot.data import VIDEO_FIELDS
+from dodiag.benchmarks.mmcot.image_scores import FAILED, ImageAnswer
+from dodiag.benchmarks.mmcot.loader import read_list, video_set
+from dodiag.benchmarks.mmcot.notation import links_of
+from dodiag.benchmarks.mmcot.video_scores import VideoAnswer
+from dodiag.problems import InvalidInput, Problem, UsageError
+
+IMAGE_REPLY, VIDEO_REPLY = "Predicted_Answer", "Predicted_CF_Chain"
+
+Visible = Callable[[str], str]
+"""Cuts reasoning out of a reply."""
+
+
+def as_written(reply: str) -> str:
+    """Return a reply as it is."""
+    return reply
+
+
+def read_image_results(path: str | Path, visible: Visible = as_written) -> list[ImageAnswer]:
+    """Return the answers of a result file about pictures.
+
+    The released script prints a message and reports zero for the whole run if one line is bad; here it is a problem.
+
+    Parameters
+    ----------
+    path : str or Path
+    visible : callable
+        Cuts reasoning out of a reply, for the lenient reader; the released scripts cut nothing.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read.
+    InvalidInput
+        With every problem, by line; an id that stands twice is one.
+    """
+    problems: list[Problem] = []
+    answers: dict[str, ImageAnswer] = {}
+
+    def problem(line: int, message: str, cure: str) -> None:
+        problems.append(Problem(str(path), line, "", message, cure))
+
+    for number, line in enumerate(_text(path).splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError):
+            problem(number, "is not JSON", "Remove the line, or run its item again.")
+            continue
+        name = entry.get("id") if isinstance(entry, Mapping) else None
+        gold = entry.get("Right_answer") if isinstance(entry, Mapping) else None
+        if not isinstance(name, str) or not isinstance(gold, str):
+            problem(number, "has no texts 'id' and 'Right_answer'", "Use a result file of the released script.")
+            continue
+        if name in answers:
+            problem(number, f"item {name} stands twice", "Keep one of its lines.")
+        reply = entry.get(IMAGE_REPLY)
+        said = _answer(reply)
+        answers[name] = ImageAnswer(name, links_of(gold), said, said and visible(said))
+    if not answers and not problems:
+        problem(1, "there are no answers", "Use a result file of the released script.")
+    if problems:
+        raise InvalidInput(problems)
+    return list(answers.values())
+
+
+def read_video_results(path: str | Path, visible: Visible = as_written) -> list[VideoAnswer]:
+    """Return the answers of a result file about videos.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read.
+    InvalidInput
+        With every problem, by entry.
+    """
+    document = read_list(path)
+    items = video_set([_without_reply(entry) for entry in document], str(path)).items
+    replies = [_answer(entry.get(VIDEO_REPLY)) for entry in document]
+    return [VideoAnswer(item, reply, reply and visible(reply)) for item, reply in zip(items, replies, strict=True)]
+
+
+def is_video_result(path: str | Path) -> bool:
+    """Return whether a result file is a JSON list, as those about videos are; those about pictures have JSON lines."""
+    return _text(path).lstrip().startswith("[")
+
+
+def _answer(reply: Any) -> str | None:
+    """Return a stored reply, None where what is stored is the text of a failed call."""
+    return reply if isinstance(reply, str) and reply.strip() not in FAILED else None
+
+
+def _without_reply(entry: Any) -> Any:
+    wanted = (*VIDEO_FIELDS, "length_category", "difficulty")
+    return {name: entry[name] for name in wanted if name in entry} if isinstance(entry, Mapping) else entry
+
+
+def _text(path: str | Path) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}", "Name a result file of the released scripts.") from None
