@@ -129,7 +129,7 @@ def test_what_a_provider_may_not_take_is_encoded_again_and_looks_the_same(name):
 
 
 def test_heic_is_read_where_the_decoder_is_installed():
-    heif = pytest.importorskip("pillow_heif")
+    heif = pytest.importorskip("pillow_heif", reason="HEIC needs the optional decoder pillow-heif")
     out = io.BytesIO()
     heif.from_pillow(corners((64, 64))).save(out, quality=95)
     assert sniff(out.getvalue()) == "image/heic"
@@ -669,7 +669,7 @@ def test_text_in_a_png_is_no_reason_to_touch_it():
 
 
 def test_heic_without_its_decoder_is_refused_with_the_cure(tmp_path):
-    heif = pytest.importorskip("pillow_heif")
+    heif = pytest.importorskip("pillow_heif", reason="HEIC needs the optional decoder pillow-heif")
     out = io.BytesIO()
     heif.from_pillow(corners((64, 64))).save(out)
     folder = one_medium(tmp_path / "p", out.getvalue())
