@@ -68,12 +68,16 @@ POWER = 0.8
 """Chance of showing an effect of the observed size that :func:`instances_needed` aims at."""
 
 
+FEWEST = 10
+"""Instances from which a number is projected."""
+
+
 def instances_needed(pairs: PairedSums, alpha: float) -> int | None:
     """Return about how many instances like these would show the observed effect, if it is the true one.
 
     n ((z_{1−α} + z_{0.8}) / z)², z being the observed effect over its standard error: a figure for planning, as
-    uncertain as the effect itself. None where a is not observed to be better, or the arms differ in too few instances
-    to say.
+    uncertain as the effect itself, and more than the n that did not show it. None where a is not observed to be
+    better, or where fewer than ten instances, or fewer than two that differ, leave the standard error to chance.
 
     Parameters
     ----------
@@ -93,7 +97,7 @@ def instances_needed(pairs: PairedSums, alpha: float) -> int | None:
     n = int(pairs.n)
     mean = gap.sum() / pairs.sizes.sum()
     error = float(np.sqrt(n / (n - 1) * np.sum((gap - mean * pairs.sizes) ** 2))) if n > 1 else 0.0
-    if gap.sum() <= 0 or error == 0 or pairs.discordant < 2:
+    if gap.sum() <= 0 or error == 0 or pairs.discordant < 2 or n < FEWEST:
         return None
     ratio = (float(ndtri(1 - alpha)) + float(ndtri(POWER))) * error / float(gap.sum())
-    return math.ceil(n * ratio**2)
+    return max(n + 1, math.ceil(n * ratio**2))

@@ -262,3 +262,10 @@ def test_a_table_of_another_task_is_refused():
     table = supplying(np.random.default_rng(0), 0.3, [0.5, 0.5], 5)
     with pytest.raises(UsageError, match="does not fit the task"):
         diagnose(table, task_of(3))
+
+
+@pytest.mark.parametrize("n", [2, 9, 10, 40])
+def test_no_number_is_projected_from_a_handful_and_never_one_that_was_there_already(n):
+    gains = [1.0] * (n // 2 + 1) + [0.0] * (n - n // 2 - 1)
+    needed = instances_needed(PairedSums.of(gains, [0.0] * n), 0.05)
+    assert needed is None if n < 10 else needed >= n + 1
