@@ -346,9 +346,7 @@ def _judge(
             test=test.test if test else None,
             instance_level=_instance_level(comparison, deterministic, (1 + level) / 2) if usable[index] else None,
             instances=int(comparison.sums.n),
-            instances_needed=(
-                instances_needed(comparison.sums, alpha / len(members)) if verdict is Verdict.UNDECIDED else None
-            ),
+            instances_needed=(_needed(comparison.sums, alpha / len(members)) if verdict is Verdict.UNDECIDED else None),
             verdict=verdict,
             words=in_words(verdict, comparison.metric, comparison.contrast),
             reason=reason,
@@ -516,6 +514,12 @@ _COST = {
     Verdict.HARMS: "{} helps",
     Verdict.NO_ROOM: "hardly any success to lose",
 }
+
+
+def _needed(pairs: PairedSums, alpha: float) -> int | None:
+    """Return how many instances would decide what these did not, so more than there are."""
+    needed = instances_needed(pairs, alpha)
+    return None if needed is None else max(needed, int(pairs.n) + 1)
 
 
 def _undecided(found: Sequence[Finding]) -> str:

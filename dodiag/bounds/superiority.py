@@ -76,8 +76,8 @@ def instances_needed(pairs: PairedSums, alpha: float) -> int | None:
     """Return about how many instances like these would show the observed effect, if it is the true one.
 
     n ((z_{1−α} + z_{0.8}) / z)², z being the observed effect over its standard error: a figure for planning, as
-    uncertain as the effect itself, and more than the n that did not show it. None where a is not observed to be
-    better, or where fewer than ten instances, or fewer than two that differ, leave the standard error to chance.
+    uncertain as the effect itself. None where a is not observed to be better, or where fewer than ten instances, or
+    fewer than two that differ, leave the standard error to chance.
 
     Parameters
     ----------
@@ -100,4 +100,4 @@ def instances_needed(pairs: PairedSums, alpha: float) -> int | None:
     if gap.sum() <= 0 or error == 0 or pairs.discordant < 2 or n < FEWEST:
         return None
     ratio = (float(ndtri(1 - alpha)) + float(ndtri(POWER))) * error / float(gap.sum())
-    return max(n + 1, math.ceil(n * ratio**2))
+    return math.ceil(n * ratio**2)

@@ -264,8 +264,13 @@ def test_a_table_of_another_task_is_refused():
         diagnose(table, task_of(3))
 
 
-@pytest.mark.parametrize("n", [2, 9, 10, 40])
-def test_no_number_is_projected_from_a_handful_and_never_one_that_was_there_already(n):
+@pytest.mark.parametrize(("n", "projected"), [(2, False), (9, False), (10, True), (40, True)])
+def test_no_number_is_projected_from_a_handful(n, projected):
     gains = [1.0] * (n // 2 + 1) + [0.0] * (n - n // 2 - 1)
-    needed = instances_needed(PairedSums.of(gains, [0.0] * n), 0.05)
-    assert needed is None if n < 10 else needed >= n + 1
+    assert (instances_needed(PairedSums.of(gains, [0.0] * n), 0.05) is not None) is projected
+
+
+def test_an_undecided_verdict_asks_for_more_instances_than_there_are():
+    for seed in range(8):
+        for finding in verdicts(0.3, [0.35, 0.3], 30, seed)[1]:
+            assert finding.instances_needed is None or finding.instances_needed > finding.instances
