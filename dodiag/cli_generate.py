@@ -38,10 +38,10 @@ def generate(
     """Generate a fresh task pack whose truth is known by construction.
 
     Ctrl-C keeps what is finished, and the same command goes on from there. With all, packs that are there already are
-    left as they are.
+    left as they are, and tasks whose libraries are missing are left out and named.
     """
     from dodiag.benchmarks.generators import GENERATORS
-    from dodiag.problems import UsageError
+    from dodiag.problems import MissingDependency, UsageError
 
     knobs = parsed_pairs(knob, "--knob")
     processes = os.cpu_count() or 1 if workers is None else workers
@@ -50,11 +50,19 @@ def generate(
         return
     if knobs:
         raise UsageError("--knob is given for all tasks", "Each task has knobs of its own; generate them one by one.")
+    missing = []
     for slug in GENERATORS:
         if (out / slug / "task.yaml").is_file():
             typer.echo(f"{out / slug} is there already")
-        else:
+            continue
+        try:
             _one(slug, out / slug, instances, seed, knobs, processes, quiet)
+        except MissingDependency as error:
+            typer.echo(f"left out {slug}: {error}", err=True)
+            missing.append(slug)
+    if missing:
+        cure = "Install what is missing; the same command then makes these alone."
+        raise MissingDependency(f"{len(missing)} tasks could not be made: {', '.join(missing)}", cure)
 
 
 def _one(

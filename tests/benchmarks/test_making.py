@@ -246,3 +246,22 @@ def test_the_command_takes_knobs_and_refuses_them_for_all_tasks(
         assert caught.value.code == 2
         assert said in capsys.readouterr().err
     assert names(tmp_path) == []
+
+
+def test_all_tasks_are_made_but_those_whose_libraries_are_missing(tmp_path: Path) -> None:
+    code = f"""
+import sys
+for name in ("mujoco", "music21", "verovio", "av"):
+    sys.modules[name] = None
+from dodiag.cli import main
+sys.argv = ["dodiag", "generate", "all", "--instances", "1", "--workers", "1", "--out", {str(tmp_path / "all")!r}]
+main()
+"""
+    for attempt in range(2):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr
+        assert done.stderr.count("left out ") == len(GENERATORS) - 3
+        assert "pip install" in done.stderr
+        assert done.stdout.count("is there already") == 3 * attempt
+    assert names(tmp_path / "all") == ["map_navigation", "maze", "multistep_reasoning"]
