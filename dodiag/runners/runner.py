@@ -31,6 +31,9 @@ HOPELESS = 10
 OF_THE_SERVER = (FailureKind.RATE_LIMIT, FailureKind.OVERLOADED, FailureKind.NETWORK)
 """Failures that no call has by itself: so many in a row as are in flight, and the run stops to be continued later."""
 
+LAST_WORDS = 1.0
+"""Seconds that requests in flight have to come in after Ctrl-C."""
+
 WORKERS_PER_PLACE = 4
 """Calls that may be under way for each request in flight; the others wait for their retry or for a place."""
 
@@ -232,14 +235,20 @@ class _Run:
 
     @contextlib.contextmanager
     def _interruptible(self, workers: list[asyncio.Task[None]]) -> Iterator[None]:
-        """Let the first Ctrl-C end the workers in order, and a second one end the process at once."""
+        """Let the first Ctrl-C end the workers in order, and a second one end the process at once.
+
+        What is in flight is paid for, so it has a moment to come in.
+        """
         loop = asyncio.get_running_loop()
 
         def stop() -> None:
             if self.interrupted:
                 os._exit(130)
             self.interrupted = True
-            self.stopped = "interrupted"
+            self._stop("interrupted")
+            loop.call_later(LAST_WORDS, cancel)
+
+        def cancel() -> None:
             for worker in workers:
                 worker.cancel()
 

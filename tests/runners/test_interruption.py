@@ -66,7 +66,7 @@ def test_ctrl_c_ends_soon_keeps_every_answer_and_says_how_to_go_on(tmp_path):
         assert "Traceback" not in err
         before = served.requests
         kept = len(dodiag.outcomes(tmp_path / "r"))
-        assert kept >= before - 4
+        assert kept == before, "what was in flight came in, and is paid for once"
         summary = dodiag.resume(tmp_path / "r")
         assert summary.complete
         assert served.requests - before == 220 - kept
