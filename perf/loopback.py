@@ -117,7 +117,9 @@ def main() -> None:
     """Read the options and serve."""
     parser = argparse.ArgumentParser(description="A loopback chat completions server.")
     parser.add_argument("--latency", type=float, default=0.05)
-    parser.add_argument("--fault", default="none", choices=["none", "bad", "null", "refusal", "rate", "quota", "crowded"])
+    parser.add_argument(
+        "--fault", default="none", choices=["none", "bad", "null", "refusal", "rate", "quota", "crowded"]
+    )
     parser.add_argument("--marker", default="")
     options: Any = parser.parse_args()
     asyncio.run(serve(options.latency, options.fault, options.marker.encode()))
