@@ -8,7 +8,18 @@ from typing import Annotated, Any
 
 import typer
 
-from dodiag import cli_ccrv, cli_compare, cli_generate, cli_mmcot, cli_prove, cli_rescore, cli_show, cli_transfer
+from dodiag import (
+    cli_ccrv,
+    cli_compare,
+    cli_generate,
+    cli_mmcot,
+    cli_prove,
+    cli_report,
+    cli_rescore,
+    cli_show,
+    cli_transfer,
+)
+from dodiag.cli_finish import finish
 from dodiag.cli_options import (
     AnimatedOption,
     ConcurrencyOption,
@@ -51,7 +62,6 @@ from dodiag.cli_output import (
     EXIT_OK,
     announce,
     examples,
-    finish,
     print_json,
     say_what_the_model_is,
     scores_of,
@@ -490,6 +500,7 @@ def diagnose(
         print_json(rows)
 
 
+app.command(name="report", short_help=cli_report.SHORT_HELP, epilog=examples(*cli_report.EXAMPLES))(cli_report.report)
 app.command(name="show", short_help=cli_show.SHORT_HELP, epilog=examples(*cli_show.EXAMPLES))(cli_show.show_call)
 app.command(name="compare", short_help=cli_compare.SHORT_HELP, epilog=examples(*cli_compare.EXAMPLES))(
     cli_compare.compare

@@ -137,10 +137,11 @@ def _pictures(pack: Pack, instance: Instance, questions: Sequence[Question], rul
     across = min(len(media), 4)
     longest = min(LARGEST, max(SMALLEST, (WIDTH - 2 * MARGIN - GAP * across) // max(across, 1)))
     for medium in media:
-        yield _thumbnail(medium.data, longest)
+        yield thumbnail(medium.data, longest)
 
 
-def _thumbnail(data: bytes, longest: int) -> Image.Image:
+def thumbnail(data: bytes, longest: int) -> Image.Image:
+    """Return a copy of an encoded picture whose longer side has at most so many pixels."""
     from PIL import Image
 
     with Image.open(BytesIO(data)) as picture:
