@@ -39,6 +39,7 @@ from dodiag.cli_options import (
     MaxPixelsOption,
     MaxVideoSecondsOption,
     MinDenominatorOption,
+    NoMediaFlag,
     PriceOption,
     PricesOption,
     QuickFlag,
@@ -161,8 +162,9 @@ def plan(
     video_fps: VideoFpsOption = None,
     max_video_seconds: MaxVideoSecondsOption = None,
     instances: Annotated[
-        int | None, typer.Option("--instances", help="Instances to assume for a task graph without any.")
+        int | None, typer.Option("--instances", help="Plan the task graph alone, on so many instances.")
     ] = None,
+    no_media: NoMediaFlag = False,
     concurrency: ConcurrencyOption = 16,
     model: Annotated[
         str | None, typer.Option("--model", help="Take the price of this model, where one is known.")
@@ -173,16 +175,18 @@ def plan(
     latency: Annotated[float, typer.Option("--latency", help="Seconds of one call, assumed.")] = 2.0,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show what a run would ask, and its price, before any call is made."""
+    """Show what a run would ask, and its price, before any call is made.
+
+    The name of a shipped sample means that sample, as it does for run; --instances asks about the task graph alone.
+    """
+    from dodiag.api import open_subject
     from dodiag.interventions.plan import make_plan
     from dodiag.interventions.price import Assumptions
     from dodiag.interventions.price import price as price_of
     from dodiag.scm.files import load_task
-    from dodiag.scm.pack import load_pack
 
     options = planning(locals())
-    subject = load_pack(path) if (Path(path) / "instances.jsonl").is_file() else load_task(path)
-    chosen = make_plan(subject, **options)
+    chosen = make_plan(open_subject(path) if instances is None else load_task(path), **options)
     known = chosen_prices(price, prices, model)
     assumptions = Assumptions(
         output_tokens=output_tokens,
@@ -191,6 +195,7 @@ def plan(
         input_price=None if known is None else known.input,
         output_price=None if known is None else known.output,
         instances=instances,
+        with_media=not no_media,
     )
     cost = price_of(chosen, assumptions)
     if as_json:
@@ -288,9 +293,7 @@ def run(
         list[str] | None,
         typer.Option("--param", metavar="NAME=VALUE", help="A further sampling parameter; VALUE is JSON or text."),
     ] = None,
-    no_media: Annotated[
-        bool, typer.Option("--no-media", help="Send the text alone: for text models, and as a blind control.")
-    ] = False,
+    no_media: NoMediaFlag = False,
     key_variable: Annotated[
         str, typer.Option("--api-key-env", help="Environment variable with the API key of openai/ models.")
     ] = "OPENAI_API_KEY",
@@ -363,7 +366,7 @@ def preview(
     video_frames: VideoFramesOption = None,
     video_fps: VideoFpsOption = None,
     max_video_seconds: MaxVideoSecondsOption = None,
-    no_media: Annotated[bool, typer.Option("--no-media", help="Leave pictures out, as for a text model.")] = False,
+    no_media: NoMediaFlag = False,
 ) -> None:
     """Write the exact prompts and the annotated pictures that a run would send. No call is made."""
     from dodiag.api import open_pack

@@ -29,6 +29,9 @@ StateOption = Annotated[
     typer.Option("--state", help="A homogeneous state of every unit: 1, 0, n, t, q; may be repeated."),
 ]
 QuickFlag = Annotated[bool, typer.Option("--quick", help="The target only, contrast 1,n: 2 + 2k runs an instance.")]
+NoMediaFlag = Annotated[
+    bool, typer.Option("--no-media", help="Send the text alone: for text models, and as a blind control.")
+]
 TargetFlag = Annotated[bool, typer.Option("--target-only", help="Ask the target alone.")]
 FactorialFlag = Annotated[bool, typer.Option("--factorial", help="Every configuration of the target.")]
 ContextOption = Annotated[

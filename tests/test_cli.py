@@ -13,6 +13,7 @@ from packs import SUMS, maze_pack, sums_instance, sums_pack, write_pack
 from servers import failure, serving
 
 import dodiag
+from dodiag.api import open_pack
 from dodiag.cli import main
 from dodiag.runners.ledger import Ledger
 
@@ -121,6 +122,18 @@ def test_plan_prints_counts_and_price(tmp_path):
     found = json.loads(dodiag_command("plan", pack.folder, "--quick", "--json").stdout)
     assert (found["nominal_per_instance"], found["distinct_per_instance"], found["calls"]) == (6, 4, 40)
     assert found["plan_hash"] == dodiag.make_plan(pack, quick=True).digest
+
+
+def test_a_sample_is_planned_as_it_is_run():
+    found = json.loads(dodiag_command("plan", "dice_sum", "--json").stdout)
+    assert found["calls"] == dodiag.make_plan(open_pack("dice_sum")).call_count
+    assert "of the pack" in dodiag_command("plan", "dice_sum").stdout
+    graph = json.loads(dodiag_command("plan", "dice_sum", "--instances", 24, "--json").stdout)
+    assert (graph["assumed"], graph["instances"]) == (True, 24)
+    assert graph["distinct_per_instance"] == found["distinct_per_instance"]
+    blind = json.loads(dodiag_command("plan", "dice_sum", "--no-media", "--json").stdout)
+    assert blind["calls"] == found["calls"]
+    assert blind["input_tokens"] < found["input_tokens"] / 2
 
 
 def test_the_price_of_a_listed_model_is_taken_from_litellm():
@@ -274,6 +287,8 @@ MISTAKES = [
     (["prove", "A.99"], "A.99"),
     (["preview", "nowhere", "--out", "x"], "nowhere"),
     (["preview", "PACK", "--out", "PACK"], "is not empty"),
+    (["run", "maze"], "dodiag generate maze --out packs/maze"),
+    (["preview", "maze", "--out", "x"], "has no sample pack"),
     (["plan", "nowhere"], "neither a file nor a shipped task"),
     (["draw", "maze", "--format", "svg"], "Use one of yaml, json, dot"),
     (["draw", "map_navigation", "--steps", "0"], "cannot unfold 0"),
