@@ -6,6 +6,8 @@ Every error a user can cause is a :class:`DodiagError`; the command line prints 
 from __future__ import annotations
 
 import difflib
+import reprlib
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
@@ -35,7 +37,7 @@ class Problem:
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"
         where = f" {self.where}:" if self.where else ""
-        return f"{place}:{where} {self.problem}. {self.cure}"
+        return _on_one_line(f"{place}:{where} {self.problem}. {self.cure}")
 
     def to_dict(self) -> dict[str, str | int | None]:
         """Return ``{file, line, where, problem, cure}``, the form of ``dodiag check --json``."""
@@ -81,8 +83,46 @@ class MissingDependency(DodiagError):
     """A library or a system package that an optional part needs is not there."""
 
 
+def shown(value: object, width: int = 120) -> str:
+    """Return a value for a message, cut in its middle where it is longer than `width` characters.
+
+    Examples
+    --------
+    >>> shown("x" * 1000, width=20)
+    "'xxxxxxx...xxxxxxx'"
+    """
+    if isinstance(value, str) and len(value) > 2 * width:
+        value = value[:width] + value[-width:]
+    short = reprlib.Repr()
+    short.maxstring = short.maxother = short.maxlong = width
+    short.maxlevel, short.maxdict, short.maxlist, short.maxtuple = 3, 4, 4, 4
+    return shortened(short.repr(value), width)
+
+
+def shortened(text: str, width: int = 120) -> str:
+    """Return a text for a message as it is, cut in its middle where it is longer than `width` characters."""
+    return text if len(text) <= width else f"{text[: width // 2]}...{text[-width // 2 :]}"
+
+
+def quoted(value: object) -> str:
+    """Return a value for a message as :func:`shown` does, in quotes whatever it is."""
+    return shown(value) if isinstance(value, str) else f"'{shown(value)}'"
+
+
+def _on_one_line(text: str) -> str:
+    """Return a message with line breaks and control characters written out, which a user's file may put into it."""
+    return "".join(c.encode("unicode_escape").decode("ascii") if is_control(c) else c for c in text)
+
+
+def is_control(character: str) -> bool:
+    """Return whether a character breaks a line, steers a terminal or is half of a pair: no part of readable text."""
+    return unicodedata.category(character) in ("Cc", "Cs")
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return the cure for a word that is not known: the nearest known one, or all of them."""
     options = list(known)
+    if not options:
+        return "There is none to name; remove it."
     near = difflib.get_close_matches(word, options, n=1, cutoff=0.5)
     return f"Did you mean '{near[0]}'?" if near else f"Use one of {', '.join(options)}."

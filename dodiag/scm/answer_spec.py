@@ -7,11 +7,12 @@ import string
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 LETTERS = string.ascii_uppercase
+Bound = Annotated[float, Field(allow_inf_nan=False)]
 IOU = 0.5
 """Intersection over union from which two boxes are the same one, where none is declared."""
 
@@ -97,8 +98,8 @@ class AnswerSpec(BaseModel):
 
     type: AnswerType
     choices: tuple[str, ...] | None = None
-    min: float | None = None
-    max: float | None = None
+    min: Bound | None = None
+    max: Bound | None = None
     length: int | None = None
     tolerance: float = 0.0
     members: Members | None = None
@@ -116,7 +117,7 @@ class AnswerSpec(BaseModel):
                 raise ValueError("lettered choices must run A, B, C, … without a gap")
             value = list(value.values())
         if isinstance(value, (list, tuple)):
-            return tuple(str(option) if isinstance(option, (int, float)) else option for option in value)
+            return tuple(_option_text(option) for option in value)
         return value
 
     @field_validator("choices")
@@ -139,6 +140,8 @@ class AnswerSpec(BaseModel):
     def _consistent(self) -> Self:
         if self.min is not None and self.max is not None and self.min > self.max:
             raise ValueError(f"min {self.min:g} is above max {self.max:g}")
+        if self.type in _WHOLE and _holds_no_whole_number(self.min, self.max):
+            raise ValueError(f"no whole number lies between min {self.min:g} and max {self.max:g}")
         if self.tolerance < 0 or not math.isfinite(self.tolerance):
             raise ValueError("tolerance must be finite and not negative")
         if self.length is not None and self.length < 1:
@@ -199,6 +202,17 @@ class AnswerSpec(BaseModel):
         return self if choices is None else _with_choices(self, choices)
 
 
+def _option_text(option: Any) -> Any:
+    if isinstance(option, bool):
+        return "true" if option else "false"
+    return str(option) if isinstance(option, (int, float)) else option
+
+
+def _holds_no_whole_number(low: float | None, high: float | None) -> bool:
+    return low is not None and high is not None and math.ceil(low) > math.floor(high)
+
+
+_WHOLE = (AnswerType.INTEGER, AnswerType.INTEGER_LIST)
 _OWNERS = {
     "members": AnswerType.SET,
     "true_false": AnswerType.YES_NO,

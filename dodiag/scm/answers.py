@@ -10,8 +10,9 @@ import random
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
+from dodiag.problems import quoted, shown
 from dodiag.scm.answer_spec import IOU, LETTERS, AnswerSpec, AnswerType, Members, Shape, Units
-from dodiag.scm.coordinates import Coordinate, centre, iou, other_boxes, other_points, same_point
+from dodiag.scm.coordinates import Coordinate, centre, decimals, iou, other_boxes, other_points, same_point
 
 __all__ = [
     "LETTERS", "Answer", "AnswerSpec", "AnswerType", "Members", "Shape", "Units", "draw_incorrect", "normalise",
@@ -194,36 +195,39 @@ def draw_incorrect(truth: Answer, spec: AnswerSpec, seed: str) -> Answer:
 def _letter(value: Any, spec: AnswerSpec) -> str:
     if not spec.choices:
         raise ValueError("has no choices to choose from")
+    if not isinstance(value, (str, int, float)):
+        raise ValueError(f"{shown(value)} is no letter and no option")
     text = str(value).strip()
     if text.upper() in list(spec.letters):
         return text.upper()
     for letter, option in zip(spec.letters, spec.choices, strict=True):
         if option.strip().casefold() == text.casefold():
             return letter
-    raise ValueError(f"'{text}' is none of the choices {', '.join(spec.letters)}")
+    raise ValueError(f"{shown(text)} is none of the choices {', '.join(spec.letters)}")
 
 
 def _integer(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise ValueError(f"'{value}' is not an integer")
+    number = _number(value, "an integer")
+    if not number.is_integer():
+        raise ValueError(f"{quoted(value)} is not an integer")
     try:
-        number = float(value) if not isinstance(value, str) else int(value.strip())
+        return int(value)
     except ValueError:
-        raise ValueError(f"'{value}' is not an integer") from None
-    if not math.isfinite(number) or number != int(number):
-        raise ValueError(f"'{value}' is not an integer")
-    return int(value) if not isinstance(value, float) else int(number)
+        raise ValueError(f"{quoted(value)} is not an integer") from None
 
 
-def _number(value: Any) -> float:
+def _number(value: Any, what: str = "a number") -> float:
+    """Return a number as a float; a whole number beyond the range of floats is none that can be compared."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise ValueError(f"'{value}' is not a number")
+        raise ValueError(f"{quoted(value)} is not {what}")
     try:
         number = float(value)
     except ValueError:
-        raise ValueError(f"'{value}' is not a number") from None
+        raise ValueError(f"{quoted(value)} is not {what}") from None
+    except OverflowError:
+        number = math.inf
     if not math.isfinite(number):
-        raise ValueError(f"'{value}' is not a finite number")
+        raise ValueError(f"{quoted(value)} is not {what if what != 'a number' else 'a finite number'}")
     return number
 
 
@@ -231,7 +235,7 @@ def _entries(value: Any) -> list[Any]:
     if isinstance(value, str):
         value = [part for part in value.strip("[]() ").replace(";", ",").split(",") if part.strip()]
     if not isinstance(value, (list, tuple)) or not value:
-        raise ValueError(f"'{value}' is not a list")
+        raise ValueError(f"{quoted(value)} is not a list")
     return list(value)
 
 
@@ -240,7 +244,7 @@ def _yes_no(value: Any, spec: AnswerSpec) -> str:
         return YES if value else NO
     word = value.strip().casefold() if isinstance(value, str) else ""
     if word not in _WORDS or (word not in (YES, NO) and not spec.true_false):
-        raise ValueError(f"'{value}' is neither {'true nor false' if spec.true_false else 'yes nor no'}")
+        raise ValueError(f"{quoted(value)} is neither {'true nor false' if spec.true_false else 'yes nor no'}")
     return _WORDS[word]
 
 
@@ -294,7 +298,7 @@ def _in_range(number: Num, spec: AnswerSpec) -> Num:
     low, high = spec.min, spec.max
     if (low is not None and number < low) or (high is not None and number > high):
         bounds = f"{'-∞' if low is None else f'{low:g}'} to {'∞' if high is None else f'{high:g}'}"
-        raise ValueError(f"{number} is outside {bounds}")
+        raise ValueError(f"{shown(number)} is outside {bounds}")
     return number
 
 
@@ -329,7 +333,9 @@ def _other_numbers(truth: float, spec: AnswerSpec) -> list[float]:
     steps = [step / 4 for step in range(-4 * NEIGHBOURHOOD, 4 * NEIGHBOURHOOD + 1) if step]
     low = (0 if truth >= 0 else -math.inf) if spec.min is None else spec.min
     high = math.inf if spec.max is None else spec.max
-    return [truth + step for step in steps if low <= truth + step <= high and abs(step) > spec.tolerance]
+    places = max(2, decimals(truth))
+    others = [round(truth + step, places) for step in steps]
+    return [other for other in others if low <= other <= high and not _close(other, truth, spec)]
 
 
 def _other_set(truth: Answer, spec: AnswerSpec, rng: random.Random) -> Answer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,7 @@ import networkx as nx
 
 from dodiag.problems import Problem, nearest
 from dodiag.scm.graph import edges_within_step, unfold
-from dodiag.scm.schema import CADET_CATEGORIES, UNIT_ID, Chain
+from dodiag.scm.schema import CADET_CATEGORIES, Chain
 from dodiag.scm.source import Location, Source
 
 
@@ -43,23 +42,28 @@ def sketch_of(data: Mapping[str, Any]) -> Sketch:
         return value if isinstance(value, str) else ""
 
     def texts(value: Any) -> tuple[str, ...]:
-        return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+        """Keep every place, so that lines are found; what is no text is left empty."""
+        return tuple(map(text, value)) if isinstance(value, list) else ()
 
     units = data.get("units")
     named = units if isinstance(units, dict) else {}
     fields = {name: unit if isinstance(unit, dict) else {} for name, unit in named.items()}
     chains = data.get("chains")
-    cycles = [texts(c.get("units")) for c in chains if isinstance(c, dict)] if isinstance(chains, list) else []
+    cycles = [texts(c.get("units")) if isinstance(c, dict) else () for c in chains] if isinstance(chains, list) else []
     return Sketch(
         units={
             name: SketchUnit(text(unit.get("title")), text(unit.get("category")), texts(unit.get("parents")))
             for name, unit in fields.items()
         },
-        chains=tuple(Chain(units=cycle) for cycle in cycles if cycle and all(re.match(UNIT_ID, u) for u in cycle)),
+        chains=tuple(map(_unchecked_chain, cycles)),
         target=text(data.get("target")) or None,
         category=text(data.get("category")) or None,
         categories=texts(data.get("categories")) or None,
     )
+
+
+def _unchecked_chain(units: tuple[str, ...]) -> Chain:
+    return Chain.model_construct(units=units, steps=None, withhold_answers=False)
 
 
 def graph_problems(task: Sketch, source: Source, whole: bool) -> list[Problem]:
@@ -76,17 +80,20 @@ def graph_problems(task: Sketch, source: Source, whole: bool) -> list[Problem]:
     names = [*_parent_problems(task, source), *_target_name_problems(task, source)]
     chains = list(_chain_problems(task, source))
     problems = [*_category_problems(task, source), *names, *chains]
+    readable = () if chains else tuple(chain for chain in task.chains if chain.units and all(chain.units))
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(task.units)
-    edges = edges_within_step(task.units, () if chains else task.chains)
+    edges = edges_within_step(task.units, readable)
     graph.add_edges_from((a, b) for a, b in edges if a in task.units and a != b)
-    if cycle := _cycle(graph):
+    cycles = _cycles(graph)
+    for cycle in cycles:
         place, where = ("units", cycle[0], "parents"), f"unit {cycle[0]}"
         cure = "Remove one of these dependencies; a dependency on an earlier step belongs in 'chains:'."
         problems.append(source.problem(place, where, f"is in a cycle {_path(cycle)}", cure))
-    elif not names and not chains and (cycle := _cycle(unfold(task.units, task.chains, 2))):
-        cure = "A unit cannot both feed a chain and depend on it."
-        problems.append(source.problem(("chains",), "chains", f"unfold into a cycle {_path(cycle)}", cure))
+    if not names and not chains and not cycles:
+        for cycle in _cycles(unfold(task.units, readable, 2))[:1]:
+            cure = "A unit cannot both feed a chain and depend on it."
+            problems.append(source.problem(("chains",), "chains", f"unfold into a cycle {_path(cycle)}", cure))
     if whole and not names and not chains:
         problems += _target_problems(task, graph, source)
     return problems
@@ -122,6 +129,8 @@ def _parent_problems(task: Sketch, source: Source) -> Iterator[Problem]:
     for unit_id, unit in task.units.items():
         for index, parent in enumerate(unit.parents):
             location = ("units", unit_id, "parents", index)
+            if not parent:
+                continue
             if parent not in task.units:
                 cure = nearest(parent, [name for name in task.units if name != unit_id])
                 yield source.problem(location, f"unit {unit_id}", f"parent '{parent}' is not a unit", cure)
@@ -137,6 +146,8 @@ def _chain_problems(task: Sketch, source: Source) -> Iterator[Problem]:
     for number, chain in enumerate(task.chains):
         for index, unit in enumerate(chain.units):
             location = ("chains", number, "units", index)
+            if not unit:
+                continue
             if unit not in task.units:
                 cure = nearest(unit, task.units)
                 yield source.problem(location, "chains", f"chain unit '{unit}' is not in the graph", cure)
@@ -153,11 +164,15 @@ def _chain_problems(task: Sketch, source: Source) -> Iterator[Problem]:
             seen.add(unit)
 
 
-def _cycle(graph: nx.DiGraph[str]) -> list[str]:
-    try:
-        return [edge[0] for edge in nx.find_cycle(graph)]
-    except nx.NetworkXNoCycle:
-        return []
+def _cycles(graph: nx.DiGraph[str]) -> list[list[str]]:
+    """Return one cycle of every set of nodes that lead to each other, in the order of the graph's nodes."""
+    place = {node: index for index, node in enumerate(graph)}
+    cycles = []
+    for component in nx.strongly_connected_components(graph):
+        if len(component) > 1:
+            inner = nx.DiGraph(edge for edge in graph.edges if component.issuperset(edge))
+            cycles.append([edge[0] for edge in nx.find_cycle(inner, min(component, key=place.__getitem__))])
+    return sorted(cycles, key=lambda cycle: place[cycle[0]])
 
 
 def _path(cycle: list[str]) -> str:
@@ -171,7 +186,9 @@ def _target_problems(task: Sketch, graph: nx.DiGraph[str], source: Source) -> It
     if children:
         cure = f"Make {children[0]} the target, or remove the dependency."
         yield source.problem(("target",), f"unit {task.target}", f"is the target but {children[0]} depends on it", cure)
-    leading = nx.ancestors(graph, task.target) | {task.target}
+    over_steps = graph.copy()
+    over_steps.add_edges_from((chain.units[-1], chain.units[0]) for chain in task.chains)
+    leading = nx.ancestors(over_steps, task.target) | {task.target}
     for unit in task.units:
         if unit not in leading and unit not in children:
             cure = f"Add it to the parents of a unit on the way to {task.target}, or remove it."

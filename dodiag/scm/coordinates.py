@@ -91,11 +91,21 @@ def _moved(
                 yield moved
 
 
+def decimals(number: float) -> int:
+    """Return how many decimal places a number is written with.
+
+    Examples
+    --------
+    >>> decimals(2.50), decimals(30.0)
+    (1, 0)
+    """
+    return max(0, -int(Decimal(repr(float(number))).normalize().as_tuple().exponent))
+
+
 def _kept(number: float, like: Coordinate) -> float:
     """Return a number with no more decimals than the truth, which would be told from the truth by its look."""
-    exponents = (Decimal(repr(float(n))).normalize().as_tuple().exponent for n in like)
     least = 2 if max(map(abs, like)) <= 1 else 0
-    return round(number, max(least, *(-int(exponent) for exponent in exponents)))
+    return round(number, max(least, *map(decimals, like)))
 
 
 def _least(truth: Coordinate) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 import networkx as nx
@@ -40,9 +41,14 @@ def _colour(task: TaskGraph, category: str) -> str:
     return _COLOURS[names.index(category) % len(_COLOURS)]
 
 
+_ENTITY = re.compile(r"&(?=#?\w+;)")
+"""An ampersand that Graphviz would read as the beginning of a character's name."""
+
+
 def _dot(graph: nx.DiGraph[str], task: TaskGraph) -> str:
     def quoted(text: str) -> str:
-        return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        plain = _ENTITY.sub("&amp;", text)
+        return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
     lines = [f"digraph {quoted(task.name)} {{", "  rankdir=TB;", '  node [shape=box, style="rounded,filled"];']
     for node, data in graph.nodes(data=True):
@@ -55,15 +61,18 @@ def _dot(graph: nx.DiGraph[str], task: TaskGraph) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
+_MERMAID = str.maketrans(
+    {"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;", "#": "#35;", "%": "#37;", "`": "#96;", "\\": "#92;", "\n": " "}
+)
+"""Characters that end a label, or that Mermaid reads as a code, a directive or markup even inside one."""
+
+
 def _mermaid(graph: nx.DiGraph[str], task: TaskGraph) -> str:
     names = {node: f"n{index}" for index, node in enumerate(graph)}
 
-    def quoted(text: str) -> str:
-        return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
-
     lines = ["flowchart TD"]
     for node, data in graph.nodes(data=True):
-        label = quoted(data["label"])
+        label = data["label"].translate(_MERMAID)
         lines.append(f'  {names[node]}{"([" if data["target"] else "["}"{label}"{"])" if data["target"] else "]"}')
         lines.append(f"  style {names[node]} fill:{_colour(task, data['category'])},stroke:#555,color:#111")
     for parent, child, data in graph.edges(data=True):

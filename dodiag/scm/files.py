@@ -11,13 +11,13 @@ from typing import Any, Literal, get_args
 
 from pydantic import ValidationError
 
-from dodiag.problems import InvalidInput, Problem
+from dodiag.problems import InvalidInput, Problem, shortened, shown
 from dodiag.scm.checks import graph_problems, sketch_of
 from dodiag.scm.drawing import drawing_of
 from dodiag.scm.field_errors import explain
 from dodiag.scm.graph import TaskGraph
-from dodiag.scm.schema import SCHEMA_VERSION, TaskFile
-from dodiag.scm.source import Location, Source, dump_yaml, read_source
+from dodiag.scm.schema import SCHEMA_VERSION, TaskFile, wants_text
+from dodiag.scm.source import Location, Source, dump_yaml, scan_source
 
 Format = Literal["yaml", "json", "dot", "mermaid", "graphml"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -44,7 +44,7 @@ def load_task(path: str | Path) -> TaskGraph:
     >>> task.parents("Y")
     ('X1', 'X2', 'X3')
     """
-    return task_of(read_source(find_task_file(path)))
+    return task_of(scan_source(find_task_file(path), wants_text))
 
 
 def task_of(source: Source) -> TaskGraph:
@@ -58,9 +58,9 @@ def task_of(source: Source) -> TaskGraph:
     parsed, problems = _parse(source)
     if isinstance(source.data, dict):
         found = graph_problems(sketch_of(source.data), source, whole=parsed is not None)
-        problems = sorted([*problems, *found], key=lambda problem: problem.line or 0)
+        problems = sorted([*source.problems, *problems, *found], key=lambda problem: problem.line or 0)
     if parsed is None or problems:
-        raise InvalidInput(problems)
+        raise InvalidInput(dict.fromkeys(problems))
     return TaskGraph(
         name=parsed.name,
         title=parsed.title,
@@ -92,13 +92,17 @@ def find_task_file(path: str | Path) -> Path:
         If nothing is there.
     """
     given = Path(path)
-    if given.is_dir():
-        for name in TASK_FILES:
-            if (given / name).is_file():
-                return given / name
-        raise InvalidInput([Problem(str(path), None, "", "has no task.yaml", "A task pack is a folder with one.")])
-    if given.exists():
-        return given
+    try:
+        if given.is_dir():
+            for name in TASK_FILES:
+                if (given / name).is_file():
+                    return given / name
+            raise InvalidInput([Problem(str(path), None, "", "has no task.yaml", "A task pack is a folder with one.")])
+        if given.exists():
+            return given
+    except OSError as error:
+        problem = f"cannot be looked up: {error.strerror}"
+        raise InvalidInput([Problem(shortened(str(path)), None, "", problem, "Check the path.")]) from None
     shipped = shipped_tasks()
     if str(path) in shipped:
         return shipped[str(path)]
@@ -113,7 +117,7 @@ def _parse(source: Source) -> tuple[TaskFile | None, list[Problem]]:
         return None, [source.problem((), "", "is not a task graph (a mapping of fields)", cure)]
     if (version := source.data.get("schema")) is not None and version != SCHEMA_VERSION:
         cure = f"This release reads schema {SCHEMA_VERSION}."
-        return None, [source.problem(("schema",), "schema", f"has schema {version!r}", cure)]
+        return None, [source.problem(("schema",), "schema", f"has schema {shown(version)}", cure)]
     try:
         return TaskFile.model_validate(source.data), []
     except ValidationError as error:
@@ -121,7 +125,11 @@ def _parse(source: Source) -> tuple[TaskFile | None, list[Problem]]:
 
 
 def _field_problems(error: ValidationError, source: Source) -> Iterator[Problem]:
-    for item in error.errors(include_url=False):
+    items = error.errors(include_url=False)
+    inner = {item["loc"][:end] for item in items for end in range(len(item["loc"]))}
+    for item in items:
+        if item["type"] == "too_short" and item["loc"] in inner:
+            continue
         location: Location = tuple(part for part in item["loc"] if part != "[key]")
         unit = f"unit {location[1]}" if len(location) > 1 and location[0] == "units" else ""
         name = ".".join(map(str, location[2:] if unit else location))

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import networkx as nx
 
 from dodiag.problems import UsageError
-from dodiag.scm.schema import Chain, Modality, Unit
+from dodiag.scm.schema import MAX_STEPS, Chain, Modality, Unit
 
 Edge = tuple[str, str]
 
@@ -73,6 +73,9 @@ class TaskGraph:
     def __post_init__(self) -> None:
         object.__setattr__(self, "units", MappingProxyType(dict(self.units)))
         object.__setattr__(self, "published", MappingProxyType(dict(self.published)))
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.target, self.seed, self.chains, frozenset(self.units.items())))
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -158,7 +161,7 @@ class TaskGraph:
     @cached_property
     def roots(self) -> tuple[str, ...]:
         """Units without any prerequisite; a unit that depends on its chain's previous step is no root."""
-        lagged = {edge.child for edge in self.lagged_edges if edge.child != edge.parent}
+        lagged = {edge.child for edge in self.lagged_edges}
         return tuple(unit for unit in self.units if not self.parents(unit) and unit not in lagged)
 
     @cached_property
@@ -181,12 +184,12 @@ class TaskGraph:
         Parameters
         ----------
         steps : int, optional
-            Number of steps T ≥ 1 of every chain; default is each chain's own ``steps``.
+            Number of steps T of every chain, 1 to 10,000; default is each chain's own ``steps``.
 
         Raises
         ------
         UsageError
-            If `steps` is not positive, or is not given for a chain that names none.
+            If `steps` is not between 1 and 10,000, or is not given for a chain that names none.
         """
         return unfold(self.units, self.chains, steps)
 
@@ -212,6 +215,8 @@ def unfold(units: Mapping[str, Node], chains: tuple[Chain, ...], steps: int | No
             raise UsageError(f"the chain {', '.join(chain.units)} names no number of steps", "Say how many to unfold.")
         if count < 1:
             raise UsageError(f"cannot unfold {count} steps", "Unfold at least one.")
+        if count > MAX_STEPS:
+            raise UsageError(f"cannot unfold {count:,} steps", f"Unfold at most {MAX_STEPS:,}.")
         length.update(dict.fromkeys(chain.units, count))
 
     def copies(unit: str) -> list[str]:

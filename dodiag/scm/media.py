@@ -184,7 +184,7 @@ def _looks_whole(mime: str, length: int, head: bytes, tail: bytes) -> bool:
         case "image/jpeg":
             return tail.rstrip(b"\0").endswith(b"\xff\xd9")
         case "image/gif":
-            return tail.rstrip(b"\0").endswith(b";")
+            return tail.rstrip(b"\0").endswith(b"\0;")
         case "image/webp":
             return int.from_bytes(head[4:8], "little") + 8 <= length
         case "image/bmp":

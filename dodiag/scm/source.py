@@ -1,13 +1,16 @@
 """Read YAML and JSON so that every value keeps the line it stood on.
 
 YAML is read by its 1.2 core rules: only ``true`` and ``false`` are booleans, so ``choices: [yes, no]`` stays text, and
-``010`` or ``1:30`` are what they look like. Aliases are counted before anything is expanded.
+``010`` or ``1:30`` are what they look like. Where a format wants text, a number or a truth value is the text that was
+written: ``version: 1.10`` is not 1.1. Aliases are counted before anything is expanded.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,12 +18,17 @@ from typing import Any
 
 import yaml
 
-from dodiag.problems import InvalidInput, Problem
+from dodiag.problems import InvalidInput, Problem, shortened, shown
 
 Location = tuple[str | int, ...]
+TextPlace = Callable[[Location], bool]
+"""Whether a format wants text at a location."""
 
 MAX_BYTES = 20_000_000
 MAX_VALUES = 200_000
+MAX_DEPTH = 100
+
+_TAG = "tag:yaml.org,2002:"
 
 
 class _CoreLoader(yaml.SafeLoader):
@@ -30,11 +38,11 @@ class _CoreLoader(yaml.SafeLoader):
 _CoreLoader.yaml_implicit_resolvers = {}
 for _tag, _pattern, _first in (
     ("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
-    ("int", r"^[-+]?(?:0|[1-9][0-9]*)$", "-+0123456789"),
-    ("float", r"^[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][-+]?[0-9]+)?$", "-+.0123456789"),
+    ("int", r"^[-+]?[0-9]+$", "-+0123456789"),
+    ("float", r"^[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?$", "-+.0123456789"),
     ("null", r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
 ):
-    _CoreLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), list(_first))
+    _CoreLoader.add_implicit_resolver(f"{_TAG}{_tag}", re.compile(_pattern), list(_first))
 
 
 class _CarefulDumper(yaml.SafeDumper):
@@ -57,11 +65,24 @@ def dump_yaml(data: Any) -> str:
 
 @dataclass(frozen=True)
 class Source:
-    """A parsed file: its data, and the 1-based line of every value by its location in the data."""
+    """A parsed file: its data, and the 1-based line of every value by its location in the data.
+
+    Attributes
+    ----------
+    file : str
+        As the user named it.
+    data : Any
+        Mappings, lists, text, numbers, truth values and None.
+    lines : dict of tuple to int
+        Empty where the format has no lines.
+    problems : tuple of Problem
+        What is wrong with the file but does not hide what else is: keys that stand twice.
+    """
 
     file: str
     data: Any
     lines: dict[Location, int] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
 
     def line(self, location: Location) -> int | None:
         """Return the line of the value at a location, or of its nearest container that has one."""
@@ -76,7 +97,7 @@ class Source:
 
 
 def read_text(path: Path) -> str:
-    """Return a file's text.
+    """Return a file's text, without a byte order mark.
 
     Raises
     ------
@@ -90,9 +111,13 @@ def read_text(path: Path) -> str:
     try:
         if path.is_dir():
             raise refuse("is a folder, not a file", "Name the file itself.")
-        if path.stat().st_size > MAX_BYTES:
+        content = bytearray()
+        with path.open("rb") as stream:
+            while len(content) <= MAX_BYTES and (piece := stream.read(2**16)):
+                content += piece
+        if len(content) > MAX_BYTES:
             raise refuse(f"is larger than {MAX_BYTES // 1_000_000} MB", "A task graph file is a few kilobytes.")
-        return path.read_bytes().decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except FileNotFoundError:
         raise refuse("does not exist", "Check the path.") from None
     except UnicodeDecodeError as error:
@@ -109,38 +134,106 @@ def read_source(path: Path) -> Source:
     InvalidInput
         If it cannot be read or parsed, repeats a key, or expands aliases without end.
     """
+    source = scan_source(path)
+    if source.problems:
+        raise InvalidInput(source.problems)
+    return source
+
+
+def scan_source(path: Path, is_text: TextPlace = lambda location: False) -> Source:
+    """Read a YAML or JSON file whose ``problems`` are still to be reported, together with those that its data has.
+
+    Parameters
+    ----------
+    path : Path
+    is_text : callable
+        Tells of a location whether the format wants text there; what YAML would read as a number or a truth value is
+        then the text that was written. JSON says itself what is text.
+
+    Raises
+    ------
+    InvalidInput
+        If it cannot be read or parsed, holds a number that is none, or expands aliases without end.
+    """
     text = read_text(path)
-    return parse_json(text, str(path)) if path.suffix.lower() == ".json" else parse_yaml(text, str(path))
+    return _scan_json(text, str(path)) if path.suffix.lower() == ".json" else _scan_yaml(text, str(path), is_text)
 
 
-def parse_json(text: str, file: str) -> Source:
+def _too_deep(file: str, line: int | None = None) -> InvalidInput:
+    problem = f"is nested too deeply (more than {MAX_DEPTH} levels)"
+    return InvalidInput([Problem(file, line, "", problem, "Flatten the file.")])
+
+
+def _repeated(file: str, line: int | None, key: str) -> Problem:
+    return Problem(file, line, shortened(key), f"{shown(key)} stands twice", "Give every key once.")
+
+
+def _scan_json(text: str, file: str) -> Source:
     """Parse JSON; only syntax errors have a line."""
-    repeated: list[str] = []
+    problems: list[Problem] = []
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        result = dict(items)
-        if len(result) < len(items):
-            seen: set[str] = set()
-            repeated.extend(key for key, _ in items if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        return result
+        counts = Counter(key for key, _ in items)
+        problems.extend(_repeated(file, None, key) for key, count in counts.items() if count > 1)
+        return dict(items)
+
+    def refuse(number: str) -> InvalidInput:
+        what = f"holds {shortened(number)}, which is no number that can be used"
+        return InvalidInput([Problem(file, None, "", what, "Write a finite number.")])
+
+    def constant(name: str) -> float:
+        raise refuse(name)
+
+    def fraction(digits: str) -> float:
+        if not math.isfinite(number := float(digits)):
+            raise refuse(digits)
+        return number
+
+    def whole(digits: str) -> int:
+        try:
+            return int(digits)
+        except ValueError:
+            raise refuse(digits) from None
 
     try:
-        data = json.loads(text, object_pairs_hook=pairs)
+        data = json.loads(text, object_pairs_hook=pairs, parse_constant=constant, parse_float=fraction, parse_int=whole)
     except json.JSONDecodeError as error:
         raise InvalidInput(
             [Problem(file, error.lineno, "", f"is not JSON: {error.msg}", "Correct the syntax.")]
         ) from None
     except RecursionError:
-        raise InvalidInput([Problem(file, None, "", "is nested too deeply", "Flatten the file.")]) from None
-    if repeated:
-        raise InvalidInput(
-            [Problem(file, None, key, f"'{key}' stands twice", "Give every key once.") for key in repeated]
-        )
-    return Source(file, data)
+        raise _too_deep(file) from None
+    _refuse_deep(data, file)
+    if "\\u" in text and not _is_text(data):
+        what = "holds one half of a surrogate pair (\\ud800 to \\udfff)"
+        raise InvalidInput([Problem(file, None, "", what, "Write the character itself.")])
+    return Source(file, data, problems=tuple(problems))
 
 
-def parse_yaml(text: str, file: str) -> Source:
-    """Parse YAML, keeping lines; refuse repeated keys, merge keys, tags and alias bombs."""
+def _is_text(data: Any) -> bool:
+    try:
+        json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _refuse_deep(data: Any, file: str) -> None:
+    level = [data]
+    for _ in range(MAX_DEPTH):
+        containers = (value.values() if isinstance(value, dict) else value for value in level)
+        level = [child for values in containers for child in values if isinstance(child, (dict, list))]
+        if not level:
+            return
+    raise _too_deep(file)
+
+
+def _scan_yaml(text: str, file: str, is_text: TextPlace) -> Source:
+    """Parse YAML, keeping lines; refuse merge keys, tags and alias bombs."""
+
+    def refuse(line: int | None, problem: str, cure: str) -> InvalidInput:
+        return InvalidInput([Problem(file, line, "", f"is not YAML: {problem}", cure)])
+
     try:
         loader = _CoreLoader(text)
         try:
@@ -149,54 +242,73 @@ def parse_yaml(text: str, file: str) -> Source:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line = None if mark is None else mark.line + 1
-        raise InvalidInput(
-            [Problem(file, line, "", f"is not YAML: {error.problem or error.context}", "Correct the syntax.")]
-        ) from None
+        message = str(error.problem or error.context)
+        cure = next((cure for part, cure in _CURES.items() if part in message), "Correct the syntax.")
+        raise refuse(None if mark is None else mark.line + 1, message, cure) from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise refuse(line, f"it holds the character #x{error.character:04x}", "Save it as plain text.") from None
     except yaml.YAMLError as error:
-        raise InvalidInput([Problem(file, None, "", f"is not YAML: {error}", "Save it as plain text.")]) from None
+        raise refuse(None, str(error), "Save it as plain text.") from None
     except RecursionError:
-        raise InvalidInput([Problem(file, None, "", "is nested too deeply", "Flatten the file.")]) from None
+        raise _too_deep(file) from None
     if root is None:
         return Source(file, None)
-    reader = _Reader(file)
-    reader.refuse_alias_bombs(root)
+    reader = _Reader(file, is_text)
+    reader.refuse_bombs(root)
     data = reader.value(root, ())
     if reader.problems:
-        raise InvalidInput(reader.problems)
-    return Source(file, data, reader.lines)
+        raise InvalidInput(sorted([*reader.problems, *reader.repeated], key=lambda problem: problem.line or 0))
+    return Source(file, data, reader.lines, tuple(reader.repeated))
+
+
+_CURES = {
+    "'\\t'": "Indent with spaces, not with tabs.",
+    "mapping values are not allowed": "Put a text with ': ' in it into quotes, and every field on a line of its own.",
+    "found character": "Put the text into quotes.",
+    "another document": "Write one task a file, without '---' between.",
+}
+"""Cures of PyYAML's messages, by a part of the message."""
 
 
 class _Reader:
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, is_text: TextPlace) -> None:
         self.file = file
+        self.is_text = is_text
         self.lines: dict[Location, int] = {}
         self.problems: list[Problem] = []
+        self.repeated: list[Problem] = []
 
     def problem(self, node: yaml.Node, where: str, problem: str, cure: str) -> None:
         self.problems.append(Problem(self.file, node.start_mark.line + 1, where, problem, cure))
 
-    def refuse_alias_bombs(self, root: yaml.Node) -> None:
-        sizes: dict[int, int] = {}
+    def refuse_bombs(self, root: yaml.Node) -> None:
+        """Refuse aliases that contain themselves, or that expand to too many values or too many levels."""
+        extents: dict[int, tuple[int, int]] = {}
         open_nodes: set[int] = set()
 
-        def size(node: yaml.Node) -> int:
+        def extent(node: yaml.Node) -> tuple[int, int]:
+            """Return how many values and levels a node expands to."""
             if id(node) in open_nodes:
                 raise InvalidInput(
                     [Problem(self.file, node.start_mark.line + 1, "", "an alias contains itself", "Remove the alias.")]
                 )
-            if id(node) not in sizes:
+            if id(node) not in extents:
                 open_nodes.add(id(node))
                 children: list[yaml.Node] = []
                 if isinstance(node, yaml.MappingNode):
                     children = [child for pair in node.value for child in pair]
                 elif isinstance(node, yaml.SequenceNode):
                     children = node.value
-                sizes[id(node)] = 1 + sum(map(size, children))
+                inner = [extent(child) for child in children]
+                depth = 1 + max((levels for _, levels in inner), default=0)
+                if depth > MAX_DEPTH:
+                    raise _too_deep(self.file, node.start_mark.line + 1)
+                extents[id(node)] = 1 + sum(size for size, _ in inner), depth
                 open_nodes.discard(id(node))
-            return sizes[id(node)]
+            return extents[id(node)]
 
-        if size(root) > MAX_VALUES:
+        if extent(root)[0] > MAX_VALUES:
             raise InvalidInput(
                 [Problem(self.file, None, "", f"expands to more than {MAX_VALUES} values", "Write aliases out.")]
             )
@@ -207,11 +319,20 @@ class _Reader:
             return self.mapping(node, location)
         if isinstance(node, yaml.SequenceNode):
             return [self.value(child, (*location, index)) for index, child in enumerate(node.value)]
-        constructed = _construct_scalar(node)
-        if constructed is _UNKNOWN:
-            self.problem(node, str(node.value), f"the tag {node.tag} is not read", "Write a plain value.")
+        return self.scalar(node, location)
+
+    def scalar(self, node: yaml.Node, location: Location) -> Any:
+        kind, written = node.tag.removeprefix(_TAG), str(node.value)
+        if kind not in _SCALARS:
+            self.problem(node, shown(written), f"the tag {node.tag} is not read", "Write a plain value.")
             return None
-        return constructed
+        if kind != "null" and self.is_text(location):
+            kind = "str"
+        try:
+            return _SCALARS[kind](written)
+        except ValueError:
+            self.problem(node, "", f"{shown(written)} is no {_KINDS[kind]} that can be read", "Write another value.")
+            return None
 
     def mapping(self, node: yaml.MappingNode, location: Location) -> dict[str, Any]:
         result: dict[str, Any] = {}
@@ -220,24 +341,38 @@ class _Reader:
                 self.problem(key_node, "", "a key has to be a plain word", "Write the mapping out.")
                 continue
             key = str(key_node.value)
+            line = key_node.start_mark.line + 1
             if key in result:
-                self.problem(key_node, key, f"'{key}' stands twice", "Give every key once.")
+                self.repeated.append(_repeated(self.file, line, key))
                 continue
             result[key] = self.value(value_node, (*location, key))
-            self.lines[(*location, key)] = key_node.start_mark.line + 1
+            self.lines[(*location, key)] = line
         return result
 
 
-_UNKNOWN = object()
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is not finite")
+    return number
+
+
+def _truth(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(f"{text} is neither true nor false")
+    return text.lower() == "true"
+
+
+def _text(text: str) -> str:
+    text.encode()
+    return text
+
+
 _SCALARS: dict[str, Callable[[str], Any]] = {
     "null": lambda text: None,
-    "bool": lambda text: text.lower() == "true",
+    "bool": _truth,
     "int": int,
-    "float": float,
-    "str": str,
+    "float": _finite,
+    "str": _text,
 }
-
-
-def _construct_scalar(node: yaml.Node) -> Any:
-    convert = _SCALARS.get(node.tag.removeprefix("tag:yaml.org,2002:"))
-    return _UNKNOWN if convert is None else convert(node.value)
+_KINDS = {"bool": "truth value", "int": "whole number", "float": "number", "str": "text"}

@@ -102,7 +102,7 @@ REFUSALS = {
         "cannot both feed a chain",
     ),
     "bad YAML": (HEAD + "units:\n  Y: {title: [}\n", 7, "is not YAML", "syntax"),
-    "tabs": (HEAD + "units:\n\tY: 1\n", 7, "is not YAML", "syntax"),
+    "tabs": (HEAD + "units:\n\tY: 1\n", 7, "is not YAML", "spaces, not with tabs"),
     "unknown field": (
         graph("Y: {title: U, categry: spatial, category: spatial, answer: {type: integer}}"),
         7,
