@@ -39,11 +39,15 @@ HOMOGENEOUS = (State.CORRECT, State.INCORRECT, State.NATURAL)
 def parse_state(text: str) -> State:
     """Return the state written as ``1``, ``0``, ``n`` (or ``∅``, ``none``), ``t`` (or ``1t``), ``q``.
 
+    A state is returned as it is.
+
     Raises
     ------
     UsageError
         If the text names no state.
     """
+    if isinstance(text, State):
+        return text
     aliases = {"∅": "n", "none": "n", "natural": "n", "1t": "t", "correct": "1", "incorrect": "0"}
     word = text.strip().lower()
     try:
@@ -56,7 +60,13 @@ def parse_state(text: str) -> State:
 class Configuration:
     """One state per prerequisite of the asked unit, in the order of its declared parents.
 
-    Hashable, and written ``X1=1,X2=0,X3=n``; a root's configuration is empty and written as the empty string.
+    Hashable, and written ``X1=1,X2=0,X3=n``; a root's configuration is empty and written as the empty string. States
+    may be given as their letters. Every configuration reads back from its text.
+
+    Raises
+    ------
+    UsageError
+        If a unit stands twice or has a name that the text cannot hold, or a state is none.
 
     Examples
     --------
@@ -68,6 +78,15 @@ class Configuration:
     """
 
     items: tuple[tuple[str, State], ...] = ()
+
+    def __post_init__(self) -> None:
+        units = [unit for unit, _ in self.items]
+        if unwritable := [unit for unit in units if not unit or unit != unit.strip() or "," in unit or "=" in unit]:
+            cure = "A unit has a name without commas, equals signs and blanks around it."
+            raise UsageError(f"'{unwritable[0]}' in a configuration cannot be the name of a unit", cure)
+        if len(set(units)) < len(units):
+            raise UsageError(f"configuration '{self}' names a unit twice", "Give every unit one state.")
+        object.__setattr__(self, "items", tuple((unit, parse_state(state)) for unit, state in self.items))
 
     @classmethod
     def homogeneous(cls, prerequisites: Sequence[str], state: State) -> Configuration:
@@ -88,14 +107,12 @@ class Configuration:
         UsageError
             If an entry is not ``UNIT=STATE`` or a unit stands twice.
         """
-        items = []
+        items: list[tuple[str, State]] = []
         for part in filter(None, (p.strip() for p in text.split(","))):
             unit, equals, state = part.partition("=")
             if not equals:
                 raise UsageError(f"'{part}' in configuration '{text}' has no state", "Write UNIT=STATE, such as X1=1.")
             items.append((unit.strip(), parse_state(state)))
-        if len({unit for unit, _ in items}) < len(items):
-            raise UsageError(f"configuration '{text}' names a unit twice", "Give every unit one state.")
         return cls(tuple(items))
 
     def __getitem__(self, unit: str) -> State:
@@ -138,12 +155,14 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """An ordered pair of distinct states (a, a'), written ``1,n``."""
+    """An ordered pair of distinct states (a, a'), written ``1,n``; states may be given as their letters."""
 
     a: State
     a_prime: State
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "a", parse_state(self.a))
+        object.__setattr__(self, "a_prime", parse_state(self.a_prime))
         if self.a == self.a_prime:
             raise UsageError(f"contrast '{self.a},{self.a_prime}' compares a state with itself", "Use distinct states.")
 
@@ -220,12 +239,19 @@ def arms(
     Arms
         ``active`` has X_i in a, ``reference`` has X_i in a'; both have the others in the context.
 
+    Raises
+    ------
+    UsageError
+        If the metric is neither N nor S, or a unit is not among the prerequisites.
+
     Examples
     --------
     >>> pair = arms("N", Contrast.parse("1,0"), "X1", ["X1", "X2"])
     >>> str(pair.active), str(pair.reference)
     ('X1=1,X2=1', 'X1=0,X2=1')
     """
+    if metric not in METRICS:
+        raise UsageError(f"'{metric}' does not compare configurations", f"Use {' or '.join(METRICS)}.")
     background = contrast.a if metric == "N" else contrast.a_prime
     others = dict.fromkeys(prerequisites, background) | dict(context or {})
     if prerequisite not in others:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from dodiag.interventions.media import MediaRule, Medium
@@ -41,8 +43,9 @@ def annotated(ready: Picture, drawings: Sequence[Drawing], rule: MediaRule) -> M
     ready : Picture
     drawings : sequence of (colour, Annotation)
         In pixel coordinates of the upright picture, before the rule scales it; they are scaled with it. Boxes are
-        outlined, points marked with a ring, paths drawn with an arrow head; labels stand beside them on a plate, so
-        they can be read on any ground. No plate hides a shape: shapes are drawn over plates.
+        outlined, along the picture's edge where they reach beyond it; points are marked with a ring, and so is a path
+        that goes nowhere; other paths are drawn with an arrow head. Labels stand beside them on a plate, so they can be
+        read on any ground. No plate hides a shape: shapes are drawn over plates.
     rule : MediaRule
 
     Raises
@@ -81,6 +84,7 @@ def draw(picture: Image.Image, drawings: Sequence[Drawing]) -> None:
     from PIL import ImageDraw
 
     canvas = ImageDraw.Draw(picture)
+    drawings = [(colour, _visible(annotation, picture.size)) for colour, annotation in drawings]
     width = max(2, round(min(picture.size) / 250))
     shapes = [_bounds(annotation, 4 * width) for _, annotation in drawings]
     plates: list[Rectangle] = []
@@ -89,6 +93,26 @@ def draw(picture: Image.Image, drawings: Sequence[Drawing]) -> None:
             plates.append(_draw_label(canvas, picture.size, annotation.label, colour, shape, shapes, plates))
     for colour, annotation in drawings:
         _draw_shape(canvas, annotation, colour, width)
+
+
+def _visible(annotation: Annotation, size: tuple[int, int]) -> Annotation:
+    """Return an annotation that can be seen on a picture of this size.
+
+    A box keeps to the picture, since of an outline beyond the edge nothing would be seen. A path has no step without a
+    direction, and one that goes nowhere is a point.
+    """
+    if annotation.box is not None:
+        left, top, right, bottom = annotation.box
+        across, down = size[0] - 1, size[1] - 1
+        box = (_between(left, across), _between(top, down), _between(right, across), _between(bottom, down))
+        return annotation.model_copy(update={"box": box})
+    path = tuple(point for point, _ in groupby(annotation.path or ()))
+    shape = {"path": None, "point": path[0]} if len(path) == 1 else {"path": path or None}
+    return annotation.model_copy(update=shape)
+
+
+def _between(value: float, most: float) -> float:
+    return min(max(value, 0), most)
 
 
 def _bounds(annotation: Annotation, radius: int) -> Rectangle:
@@ -119,7 +143,7 @@ def _draw_shape(canvas: ImageDraw.ImageDraw, annotation: Annotation, colour: str
 
 def _draw_arrow_head(canvas: ImageDraw.ImageDraw, start: Point, tip: Point, colour: str, size: int) -> None:
     dx, dy = tip[0] - start[0], tip[1] - start[1]
-    length = (dx * dx + dy * dy) ** 0.5 or 1.0
+    length = math.hypot(dx, dy)
     ux, uy = dx / length, dy / length
     back = (tip[0] - size * ux, tip[1] - size * uy)
     half = size / 2

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from dodiag.interventions.media import MediaRule
 from dodiag.problems import UsageError
-from dodiag.vocabulary import HOMOGENEOUS, METRICS, PAPER_CONTRASTS, Configuration, Contrast, State, arms
+from dodiag.vocabulary import HOMOGENEOUS, METRICS, PAPER_CONTRASTS, Configuration, Contrast, State, arms, parse_state
 
 History = Literal["full", "last"]
 
@@ -44,7 +44,7 @@ class Design:
     Raises
     ------
     UsageError
-        If `draws` is not positive, `reruns` is negative, or nothing is asked.
+        If `draws` is not positive, `reruns` is negative, either is no whole number, or nothing is asked.
     """
 
     contrasts: tuple[Contrast, ...] = PAPER_CONTRASTS
@@ -58,6 +58,9 @@ class Design:
     media: MediaRule = field(default_factory=MediaRule)
 
     def __post_init__(self) -> None:
+        for name, value in (("draws", self.draws), ("reruns", self.reruns)):
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise UsageError(f"{name} is {value!r}", "Use a whole number.")
         if self.reruns < 0:
             raise UsageError(f"{self.reruns} reruns are asked for", "Ask for none or more.")
         if self.draws < 1:
@@ -67,7 +70,8 @@ class Design:
         if self.history not in ("full", "last"):
             raise UsageError(f"history '{self.history}' is unknown", "Use full or last.")
         object.__setattr__(self, "contrasts", tuple(dict.fromkeys(self.contrasts)))
-        object.__setattr__(self, "states", tuple(sorted(set(self.states), key=list(State).index)))
+        states = {parse_state(state) for state in self.states}
+        object.__setattr__(self, "states", tuple(sorted(states, key=list(State).index)))
 
     def runs(self, configuration: Configuration, of_target: bool) -> int:
         """Return how often a configuration is run."""
@@ -127,7 +131,7 @@ def make_design(
     if parsed is None and quick:
         parsed = (Contrast.parse("1,n"),)
     if states is not None:
-        chosen = tuple(State(state) for state in states)
+        chosen = tuple(parse_state(state) for state in states)
     elif parsed is None:
         chosen = HOMOGENEOUS
     else:
@@ -145,13 +149,20 @@ def make_design(
     )
 
 
-def homogeneous(prerequisites: Sequence[str], states: Sequence[State]) -> Iterator[Configuration]:
-    """Yield do(A_Pa = a) for each state; a root has the empty configuration alone."""
+def homogeneous(
+    prerequisites: Sequence[str], design: Design, absent: frozenset[str] = frozenset()
+) -> Iterator[Configuration]:
+    """Yield do(A_Pa = a) for each state of a design.
+
+    A root has the empty configuration alone. Where every prerequisite is absent nothing can be injected, so only the
+    natural configuration is asked: any other would count as IC or RC what is NC.
+    """
     if not prerequisites:
         yield Configuration()
         return
-    for state in states:
-        yield Configuration.homogeneous(prerequisites, state)
+    for state in design.states:
+        if state is State.NATURAL or not absent.issuperset(prerequisites):
+            yield Configuration.homogeneous(prerequisites, state)
 
 
 def target_configurations(
@@ -168,15 +179,18 @@ def target_configurations(
         Pa(Y) in declared order.
     design : Design
     absent : frozenset of str
-        Prerequisites without a question on this instance; no contrast is asked for them.
+        Prerequisites without a question on this instance; no contrast is asked for them. Where all are absent there is
+        nothing to inject, and the natural configuration is left alone.
 
     Examples
     --------
     >>> [len(target_configurations(["X1", "X2", "X3"][:k], Design())) for k in (1, 2, 3)]
     [3, 9, 21]
     """
-    found = dict.fromkeys(homogeneous(prerequisites, design.states))
-    if not prerequisites:
+    found = dict.fromkeys(homogeneous(prerequisites, design, absent))
+    if absent.issuperset(prerequisites):
+        if any(State.NATURAL in (contrast.a, contrast.a_prime) for contrast in design.contrasts):
+            found[Configuration.homogeneous(prerequisites, State.NATURAL)] = None
         return tuple(found)
     if design.factorial:
         everything = product(design.states, repeat=len(prerequisites))

@@ -6,9 +6,9 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import islice
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from dodiag.interventions.design import (
     Design,
@@ -18,13 +18,14 @@ from dodiag.interventions.design import (
     nominal_count,
     target_configurations,
 )
-from dodiag.interventions.injection import prerequisites_of
+from dodiag.interventions.injection import Injection, Prerequisite
 from dodiag.interventions.media import MediaRule
 from dodiag.interventions.media_check import check_media
 from dodiag.interventions.prompts import TEMPLATE_VERSION, Assembler
 from dodiag.problems import UsageError
 from dodiag.scm.files import task_to_dict
 from dodiag.scm.graph import TaskGraph
+from dodiag.scm.media import MediumError
 from dodiag.scm.pack import Instance, Pack, Question
 from dodiag.vocabulary import Configuration, Contrast, State
 
@@ -54,6 +55,50 @@ class Call:
 
 
 @dataclass(frozen=True)
+class Schedule:
+    """The configurations that a question is asked under, in canonical order, and how often each.
+
+    Attributes
+    ----------
+    configurations : tuple of Configuration
+    runs : tuple of int
+        Repetitions of each configuration.
+    """
+
+    configurations: tuple[Configuration, ...]
+    runs: tuple[int, ...]
+
+    @cached_property
+    def calls(self) -> int:
+        """The number of calls of one question."""
+        return sum(self.runs)
+
+    @cached_property
+    def injecting(self) -> int:
+        """In how many of the calls anything is injected."""
+        return sum(runs for states, runs in self._rows if any(state is not State.NATURAL for state in states))
+
+    @cached_property
+    def active(self) -> tuple[int, ...]:
+        """In how many of the calls each prerequisite is injected, in declared order."""
+        k = len(self.configurations[0].items) if self.configurations else 0
+        return tuple(sum(runs for states, runs in self._rows if states[i] is not State.NATURAL) for i in range(k))
+
+    @property
+    def _rows(self) -> Iterator[tuple[tuple[State, ...], int]]:
+        return ((c.states, runs) for c, runs in zip(self.configurations, self.runs, strict=True))
+
+
+class Asked(NamedTuple):
+    """One question that a plan asks, with what can be injected for it, what of it is absent, and its schedule."""
+
+    question: Question
+    prerequisites: tuple[Prerequisite, ...]
+    absent: tuple[str, ...]
+    schedule: Schedule
+
+
+@dataclass(frozen=True)
 class Plan:
     """The calls of a design on a task pack, or on a task graph alone.
 
@@ -66,7 +111,7 @@ class Plan:
     units, instances : tuple of str or None
         Restrictions; None is all.
     limit : int or None
-        Only the first instances of the pack.
+        Only the first instances of the pack; of a graph file, so many instances at most are priced.
     """
 
     task: TaskGraph
@@ -87,7 +132,24 @@ class Plan:
         self, unit: str, step: int | None = None, absent: frozenset[str] = frozenset()
     ) -> tuple[Configuration, ...]:
         """Return the distinct configurations that a unit is asked under, in canonical order."""
-        return _configurations(self.task, self.design, unit, step, absent)
+        return self.schedule(unit, step, absent).configurations
+
+    def schedule(self, unit: str, step: int | None = None, absent: frozenset[str] = frozenset()) -> Schedule:
+        """Return how a unit's questions are asked; `absent` prerequisites have no question on the instance."""
+        key = unit, step in (None, 1), absent
+        if key not in self._schedules:
+            prerequisites = self.task.prerequisites(unit, step)
+            if unit == self.task.target:
+                configurations = target_configurations(prerequisites, self.design, absent)
+            else:
+                configurations = tuple(homogeneous(prerequisites, self.design, absent))
+            runs = tuple(self.runs(unit, configuration) for configuration in configurations)
+            self._schedules[key] = Schedule(configurations, runs)
+        return self._schedules[key]
+
+    @cached_property
+    def _schedules(self) -> dict[tuple[str, bool, frozenset[str]], Schedule]:
+        return {}
 
     @property
     def nominal_per_instance(self) -> int:
@@ -118,10 +180,11 @@ class Plan:
         """Yield every call: by instance, then unit, question, configuration, draw. Nothing is kept."""
         position = 0
         for instance in self.selected():
-            for question, configurations, absent in self._asked(instance):
-                for configuration in configurations:
-                    for draw in range(self.runs(question.unit, configuration)):
-                        yield Call(position, instance, question, configuration, draw, absent)
+            for asked in self.asked(instance):
+                schedule = asked.schedule
+                for configuration, runs in zip(schedule.configurations, schedule.runs, strict=True):
+                    for draw in range(runs):
+                        yield Call(position, instance, asked.question, configuration, draw, asked.absent)
                         position += 1
 
     def assembler(self, with_media: bool = True) -> Assembler:
@@ -147,26 +210,24 @@ class Plan:
 
     def run_count(self, unit: str, configurations: Sequence[Configuration]) -> int:
         """Return how many calls one question of a unit makes."""
-        return _run_count(self.design, unit == self.task.target, tuple(configurations))
+        return sum(self.runs(unit, configuration) for configuration in configurations)
 
-    def _asked(self, instance: Instance) -> Iterator[tuple[Question, Sequence[Configuration], tuple[str, ...]]]:
+    def asked(self, instance: Instance) -> Iterator[Asked]:
+        """Yield the questions that are asked on an instance, by unit."""
+        injection = Injection(self.task, instance, self.design.history)
         for unit in self.asked_units:
             for question in instance.by_unit.get(unit, ()):
-                absent = self.absent(instance, question)
-                yield question, self.configurations(unit, question.step, frozenset(absent)), absent
-
-    def absent(self, instance: Instance, question: Question) -> tuple[str, ...]:
-        """Return the prerequisites of a question that have no question of their own on its instance."""
-        prerequisites = prerequisites_of(self.task, instance, question, self.design.history)
-        return tuple(p.unit for p in prerequisites if not p.questions)
+                prerequisites = injection.prerequisites(question)
+                absent = tuple(p.unit for p in prerequisites if not p.questions)
+                yield Asked(question, prerequisites, absent, self.schedule(unit, question.step, frozenset(absent)))
 
     @cached_property
     def counts(self) -> dict[str, int]:
         """The number of calls of each asked unit over the whole plan, in topological order."""
         counts = dict.fromkeys(self.asked_units, 0)
         for instance in self.selected():
-            for question, configurations, _ in self._asked(instance):
-                counts[question.unit] += self.run_count(question.unit, configurations)
+            for asked in self.asked(instance):
+                counts[asked.question.unit] += asked.schedule.calls
         return counts
 
     @property
@@ -176,51 +237,68 @@ class Plan:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of everything that decides which calls there are and what they show: the plan hash."""
+        """SHA-256 of everything that decides which calls there are and what they show: the plan hash.
+
+        The bytes of the media of the selected instances belong to it: a run that was started with other pictures is
+        another run, and the two do not mix.
+
+        Raises
+        ------
+        MediumError
+            If a medium cannot be read.
+        """
         content = {
             "template": TEMPLATE_VERSION,
             "pack": None if self.pack is None else self.pack.digest,
+            "media": None if self.pack is None else _media_digests(self.pack, self.selected()),
             "task": task_to_dict(self.task),
-            "design": _hashed(self.design),
+            "design": _hashed_design(self),
             "units": self.asked_units,
-            "instances": None if self.instances is None else sorted(self.instances),
-            "limit": self.limit,
+            **_hashed_selection(self),
         }
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _hashed(design: Design) -> dict[str, object]:
-    """Return what a plan hash covers of a design; the default media rule adds nothing, as before there was one."""
-    values = design.to_dict()
-    if design.media == MediaRule():
+def _hashed_design(plan: Plan) -> dict[str, object]:
+    """Return what a plan hash covers of a design: no media rule without media, and no history without chains.
+
+    The default media rule adds nothing. The order of the contrasts counts, since it is that of the calls.
+    """
+    values = plan.design.to_dict()
+    if plan.design.media == MediaRule() or (plan.pack is not None and not plan.pack.media_kinds):
         del values["media"]
+    if not plan.task.chains:
+        values["history"] = "full"
     return values
 
 
-@lru_cache(maxsize=4096)
-def _run_count(design: Design, of_target: bool, configurations: tuple[Configuration, ...]) -> int:
-    return sum(design.runs(configuration, of_target) for configuration in configurations)
+def _hashed_selection(plan: Plan) -> dict[str, object]:
+    """Return what a plan hash covers of a selection: nothing where it leaves no instance out."""
+    named, limit = plan.instances, plan.limit
+    if plan.pack is not None:
+        if named is not None and len(named) == plan.pack.instance_count:
+            named = None
+        if limit is not None and limit >= (plan.pack.instance_count if named is None else len(named)):
+            limit = None
+    return {"instances": None if named is None else sorted(named), "limit": limit}
 
 
-@lru_cache(maxsize=4096)
-def _cached_target(prerequisites: tuple[str, ...], design: Design, absent: frozenset[str]) -> tuple[Configuration, ...]:
-    return target_configurations(prerequisites, design, absent)
+def _media_digests(pack: Pack, instances: Iterable[Instance]) -> dict[str, str]:
+    """Return SHA-256 of every medium of some instances, by its name in the pack."""
+    found: dict[str, str] = {}
+    for instance in instances if pack.media_kinds else ():
+        for name in instance.media:
+            if name not in found:
+                found[name] = _file_digest(pack, name)
+    return found
 
 
-@lru_cache(maxsize=4096)
-def _cached_homogeneous(prerequisites: tuple[str, ...], states: tuple[State, ...]) -> tuple[Configuration, ...]:
-    return tuple(homogeneous(prerequisites, states))
-
-
-def _configurations(
-    task: TaskGraph, design: Design, unit: str, step: int | None, absent: frozenset[str]
-) -> tuple[Configuration, ...]:
-    prerequisites = task.prerequisites(unit, step)
-    if unit == task.target:
-        return _cached_target(prerequisites, design, absent)
-    if prerequisites and absent == frozenset(prerequisites):
-        return (Configuration.homogeneous(prerequisites, State.NATURAL),)
-    return _cached_homogeneous(prerequisites, design.states)
+def _file_digest(pack: Pack, name: str) -> str:
+    try:
+        with pack.medium(name).open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise MediumError(f"medium {name} cannot be read: {error.strerror}", "Restore the file.") from None
 
 
 class PlanOptions(TypedDict, total=False):
@@ -292,7 +370,7 @@ def make_plan(
     Raises
     ------
     UsageError
-        If a unit, an instance or a context does not exist, or a count is not positive.
+        If a unit, an instance or a context does not exist, or a count is not a positive whole number.
     InvalidInput
         With every picture and video of the asked instances that the media rule refuses, as far as headers say.
 
@@ -324,10 +402,15 @@ def make_plan(
     if chosen_units == ():
         raise UsageError("no unit is asked", f"Name one of {', '.join(task.units)}.")
     chosen = None if instances is None else tuple(dict.fromkeys(instances))
+    if chosen is not None and pack is None:
+        raise UsageError(f"task {task.name} has no instances to choose from", "Plan a task pack.")
     if chosen is not None and pack is not None:
-        unknown = [name for name in chosen if name not in pack.instance_ids]
+        known = frozenset(pack.instance_ids)
+        unknown = [name for name in chosen if name not in known]
         if unknown:
             raise UsageError(f"pack {pack.folder} has no instance '{unknown[0]}'", "Use ids of instances.jsonl.")
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int)):
+        raise UsageError(f"limit is {limit!r}", "Use a whole number of instances.")
     if limit is not None and limit < 1:
         raise UsageError(f"{limit} instances are asked for", "Ask for at least one.")
     for context in design.contexts:

@@ -7,17 +7,18 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dodiag.interventions.injection import prerequisites_of
+from dodiag.interventions.media import MediaRule
 from dodiag.interventions.plan import Plan
 from dodiag.interventions.prompts import INTRODUCTION, Medium, ask, entry
-from dodiag.problems import InvalidInput, Problem, UsageError, nearest
+from dodiag.interventions.videos import expected_frames
+from dodiag.problems import InvalidInput, MissingDependency, Problem, UsageError, nearest
+from dodiag.scm.media import MediumError
 from dodiag.scm.pack import Instance, Pack, Question, spec_of
 from dodiag.scm.source import Source, read_source
-from dodiag.vocabulary import Configuration, State
+from dodiag.vocabulary import State
 
 CHARACTERS_PER_TOKEN = 4.0
 PIXELS_PER_TOKEN = 750.0
@@ -159,6 +160,11 @@ class Assumptions:
         Number of instances of a task graph without a pack; None takes the published number.
     with_media : bool
         Whether pictures and videos are sent.
+
+    Raises
+    ------
+    UsageError
+        If a number is negative, or there is no call in flight or no instance.
     """
 
     output_tokens: int = 100
@@ -168,6 +174,12 @@ class Assumptions:
     output_price: float | None = None
     instances: int | None = None
     with_media: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("output_tokens", "latency", "concurrency", "input_price", "output_price", "instances"):
+            value, least = getattr(self, name), int(name in ("concurrency", "instances"))
+            if value is not None and not least <= value < math.inf:
+                raise UsageError(f"{name.replace('_', ' ')} is {value}", f"Use a number, {least} or more.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +191,11 @@ class Price:
     instances, calls : int
     calls_per_unit : mapping of str to int
     input_tokens, output_tokens : int or None
-        Estimates: 4 characters a token, 750 pixels a token, 5,000 tokens a video. None where there are no questions
-        to measure.
+        Estimates: 4 characters a token; 750 pixels a token, in the size and the number of frames in which the plan's
+        media rule sends a medium; 5,000 tokens a video that is sent as it is or cannot be looked into. Providers count
+        pictures in ways of their own. None where there are no questions to measure.
     money : float or None
-        In the currency of the prices; None where none is known.
+        In the currency of the prices; None where a price or a count of tokens is unknown, never 0 for it.
     seconds : float
         calls × latency / concurrency.
     assumed : bool
@@ -209,18 +222,26 @@ def price(plan: Plan, assumptions: Assumptions | None = None) -> Price:
     """Estimate what a plan costs.
 
     A plan of a pack is measured question by question; nothing is assembled or kept. A plan of a task graph alone is
-    counted from the published numbers of questions where the graph has them, else from one question per unit and
-    instance, and says so.
+    counted from the published numbers of questions where the graph has them, else from one question per unit, instance
+    and chain step, and says so.
+
+    Raises
+    ------
+    UsageError
+        If a number of instances is assumed for a pack, which has its own.
     """
     given = assumptions or Assumptions()
     if plan.pack is None:
         return _price_of_graph(plan, given)
+    if given.instances is not None:
+        message = f"{given.instances} instances are assumed, but the pack {plan.pack.folder} has its own"
+        raise UsageError(message, "Ask fewer of them with limit (--limit).")
     calls: Counter[str] = Counter(dict.fromkeys(plan.asked_units, 0))
     tokens = 0.0
     instances = 0
     for instance in plan.selected():
         instances += 1
-        media = _media_tokens(plan.pack, instance) if given.with_media else 0.0
+        media = _media_tokens(plan.pack, instance, plan.design.media) if given.with_media else 0.0
         for question, count, characters in _measured(plan, instance):
             calls[question.unit] += count
             tokens += characters / CHARACTERS_PER_TOKEN + count * media
@@ -231,11 +252,16 @@ def _price_of_graph(plan: Plan, given: Assumptions) -> Price:
     published = plan.task.published
     known = int(published.get("instances") or 1)
     instances = known if given.instances is None else given.instances
+    if plan.limit is not None:
+        instances = min(instances, plan.limit)
     questions = published.get("questions", {})
     calls = {}
     for unit in plan.asked_units:
-        asked = round(int(questions.get(unit, known)) * instances / known)
-        calls[unit] = asked * plan.run_count(unit, plan.configurations(unit))
+        chain = plan.task.chain_of(unit)
+        steps = 1 if chain is None else chain.steps or 1
+        asked = round(int(questions.get(unit, known * steps)) * instances / known)
+        at_start = min(asked, instances) if chain is not None else asked
+        calls[unit] = at_start * plan.schedule(unit, 1).calls + (asked - at_start) * plan.schedule(unit, 2).calls
     return _price(instances, calls, None, given, assumed=True)
 
 
@@ -254,7 +280,7 @@ def _price(
         input_tokens=input_tokens,
         output_tokens=output_tokens,
         money=money,
-        seconds=total * given.latency / max(given.concurrency, 1),
+        seconds=total * given.latency / given.concurrency,
         assumed=assumed,
         assumptions=given,
     )
@@ -263,37 +289,35 @@ def _price(
 def _measured(plan: Plan, instance: Instance) -> Iterator[tuple[Question, int, float]]:
     """Yield each asked question with its number of calls and the characters of all its prompts."""
     lengths: dict[str, int] = {}
-    for unit in plan.asked_units:
-        for question in instance.by_unit.get(unit, ()):
-            prerequisites = prerequisites_of(plan.task, instance, question, plan.design.history)
-            absent = frozenset(p.unit for p in prerequisites if not p.questions)
-            configurations = plan.configurations(unit, question.step, absent)
-            injecting, active = _activity(configurations, len(prerequisites))
-            characters = float(len(configurations) * len(ask(question, spec_of(plan.task, question))))
-            characters += BLOCK_CHARACTERS * injecting
-            for prerequisite, times in zip(prerequisites, active, strict=True):
-                for injected in prerequisite.questions:
-                    if injected.id not in lengths:
-                        lengths[injected.id] = len(entry(plan.task, instance, injected, State.CORRECT)) + 2
-                    characters += lengths[injected.id] * times
-            runs = plan.run_count(unit, configurations)
-            yield question, runs, characters * runs / len(configurations)
+    for asked in plan.asked(instance):
+        question, schedule = asked.question, asked.schedule
+        if not schedule.calls:
+            continue
+        characters = schedule.calls * len(ask(question, spec_of(plan.task, question)))
+        characters += BLOCK_CHARACTERS * schedule.injecting
+        for prerequisite, times in zip(asked.prerequisites, schedule.active, strict=True):
+            for injected in prerequisite.questions if times else ():
+                length = lengths.get(injected.id)
+                if length is None:
+                    length = lengths[injected.id] = len(entry(plan.task, instance, injected, State.CORRECT)) + 2
+                characters += length * times
+        yield question, schedule.calls, float(characters)
 
 
-@lru_cache(maxsize=1024)
-def _activity(configurations: tuple[Configuration, ...], k: int) -> tuple[int, tuple[int, ...]]:
-    """Return in how many configurations anything is injected, and each of the k prerequisites is."""
-    states = [c.states for c in configurations]
-    injecting = sum(any(state is not State.NATURAL for state in row) for row in states)
-    return injecting, tuple(sum(row[i] is not State.NATURAL for row in states) for i in range(k))
+def _media_tokens(pack: Pack, instance: Instance, rule: MediaRule) -> float:
+    return sum(_file_tokens(pack, name, rule) for name in instance.media)
 
 
-def _media_tokens(pack: Pack, instance: Instance) -> float:
-    total = 0.0
-    for name in instance.media:
-        size = _picture_size(pack, name)
-        total += VIDEO_TOKENS if size is None else size[0] * size[1] / PIXELS_PER_TOKEN
-    return total
+def _file_tokens(pack: Pack, name: str, rule: MediaRule) -> float:
+    size = _picture_size(pack, name)
+    frames = 1
+    if size is None:
+        try:
+            frames, size = expected_frames(pack.medium(name), name, rule)
+        except (MediumError, MissingDependency):
+            return VIDEO_TOKENS
+    width, height = rule.fitted(size)
+    return frames * width * height / PIXELS_PER_TOKEN
 
 
 def medium_tokens(medium: Medium) -> float:

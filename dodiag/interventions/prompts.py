@@ -15,21 +15,24 @@ from pathlib import Path
 from dodiag.interventions.annotate import Drawing, annotated, colour_of
 from dodiag.interventions.answer_format import format_instruction
 from dodiag.interventions.design import History
-from dodiag.interventions.injection import Prerequisite, prerequisites_of
+from dodiag.interventions.injection import Injection, Prerequisite
 from dodiag.interventions.media import MediaRule
 from dodiag.interventions.media import Medium as Medium
 from dodiag.interventions.pictures import Picture, prepare
 from dodiag.interventions.videos import Clip, clip
-from dodiag.scm.answers import LETTERS, AnswerSpec, show_answer
+from dodiag.scm.answers import LETTERS, AnswerSpec, AnswerType, show_answer
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.media import HEAD, MediumError, kind_of, refuse_size
 from dodiag.scm.pack import Instance, Pack, Question, correct_answer, incorrect_answer, spec_of
 from dodiag.vocabulary import BLOCK_END, BLOCK_START, WITHHELD, Configuration, State
 
-TEMPLATE_VERSION = 1
-"""Part of every plan hash: a changed template is a changed experiment."""
+TEMPLATE_VERSION = 2
+"""Part of every plan hash: a changed template, or another way to draw, is a changed experiment."""
 
 INTRODUCTION = "These questions about the same input have been answered before. Use them to answer the question below."
+
+
+_JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class Assembler:
         self.history: History = history
         self.with_media = with_media
         self.rule = rule or MediaRule()
-        self._instance_id: str | None = None
+        self._injection: Injection | None = None
         self._files: dict[str, Picture | Clip] = {}
         self._drawn: dict[tuple[str, tuple[Drawing, ...]], Medium] = {}
         self._entries: dict[tuple[str, State, bool], str] = {}
@@ -79,10 +82,11 @@ class Assembler:
         KeyError
             If the configuration does not name a prerequisite of the question.
         """
-        if instance.id != self._instance_id:
-            self._instance_id = instance.id
+        injection = self._injection
+        if injection is None or instance is not injection.instance:
+            injection = self._injection = Injection(self.task, instance, self.history)
             self._files, self._drawn, self._entries = {}, {}, {}
-        prerequisites = prerequisites_of(self.task, instance, question, self.history)
+        prerequisites = injection.prerequisites(question)
         active = [(p, configuration[p.unit]) for p in prerequisites if configuration[p.unit] is not State.NATURAL]
         text = self._text(instance, question, active)
         if not self.with_media:
@@ -181,12 +185,18 @@ def ask(question: Question, spec: AnswerSpec) -> str:
 
 
 def entry(task: TaskGraph, instance: Instance, question: Question, state: State, withheld: bool = False) -> str:
-    """Return one injected question as a line of the JSON block."""
+    """Return one injected question as a line of the JSON block.
+
+    Its fields are the same in every state, but for the answer. A choice's answer says its option (``C. red``); where an
+    answer is several letters, the options stand beside the question, since letters alone would say nothing.
+    """
     spec = spec_of(task, question)
     fields: dict[str, object] = {"prerequisite": task.units[question.unit].title}
     if question.step is not None:
         fields["step"] = question.step
     fields["question"] = question.text
+    if spec.type is not AnswerType.CHOICE and (options := lettered(spec)) != list(spec.letters):
+        fields["options"] = options
     match state:
         case State.CORRECT if withheld:
             fields["answer"] = WITHHELD
@@ -198,4 +208,4 @@ def entry(task: TaskGraph, instance: Instance, question: Question, state: State,
             fields["answer"] = show_answer(incorrect_answer(task, instance, question), spec)
         case State.QUESTION_ONLY | State.NATURAL:
             pass
-    return "  " + json.dumps(fields, ensure_ascii=False)
+    return "  " + _JSON.encode(fields)

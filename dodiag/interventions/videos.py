@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -113,6 +114,28 @@ def check_length(path: Path, name: str, rule: MediaRule) -> None:
         declared = _declared(container, stream)
         if declared is not None:
             _refuse_long(declared, name, rule)
+
+
+def expected_frames(path: Path, name: str, rule: MediaRule) -> tuple[int, tuple[int, int]]:
+    """Return how many frames of a video are sent, and in which size they are stored, as far as its header says.
+
+    Raises
+    ------
+    MissingDependency
+        If PyAV is not installed.
+    MediumError
+        If the video is sent as it is, so that its frames are not known, or is damaged.
+    """
+    if rule.video == "native":
+        raise MediumError(f"medium {name} is sent as it is", "Send frames (--video frames).")
+    with open_video(path, name) as (container, stream):
+        declared = _declared(container, stream)
+        count = rule.video_frames
+        if rule.video_fps is not None and declared is not None:
+            count = min(count, max(1, math.ceil(float(declared) * rule.video_fps - 1e-9)))
+        if stream.frames:
+            count = min(count, stream.frames)
+        return count, (stream.codec_context.width, stream.codec_context.height)
 
 
 def _native(path: Path, name: str, rule: MediaRule) -> Clip:

@@ -1,15 +1,16 @@
 """Designs enumerate each configuration once; the counts are those of the published table and our corrections."""
 
 import json
-from itertools import combinations
+from itertools import combinations, permutations, product
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dodiag.interventions.design import Design, make_design, nominal_count, target_configurations
+from dodiag.interventions.design import Design, homogeneous, make_design, nominal_count, target_configurations
 from dodiag.problems import UsageError
+from dodiag.scm.schema import UNIT_ID
 from dodiag.vocabulary import PAPER_CONTRASTS, Configuration, Contrast, State, arms, parse_state
 
 TABLE = json.loads((Path(__file__).parent.parent / "data" / "cadet_configs.json").read_text())
@@ -58,6 +59,43 @@ def test_every_score_of_a_requested_contrast_finds_its_arms(k, contrasts):
         assert Configuration.homogeneous(names(k), state) in found
 
 
+PAIRS = [Contrast(a, b) for a, b in permutations(State, 2)]
+
+
+def enumerated(k, contrasts, states, contexts, factorial):
+    """The set of configurations by definition: one prerequisite in one state of a contrast, the rest in the other."""
+    found = {(state,) * k for state in states}
+    for contrast, i, background in product(contrasts, range(k), (0, 1)):
+        pair = (contrast.a, contrast.a_prime)
+        for own in pair:
+            found.add(tuple(own if j == i else pair[background] for j in range(k)))
+    for context, contrast, i in product(contexts, contrasts, range(k)):
+        for own in (contrast.a, contrast.a_prime):
+            found.add(tuple(own if j == i else context[j] for j in range(k)))
+    return found | set(product(states, repeat=k) if factorial else ())
+
+
+@given(
+    st.integers(1, 8).flatmap(
+        lambda k: st.tuples(
+            st.just(k),
+            st.lists(st.sampled_from(PAIRS), unique=True, max_size=4),
+            st.lists(st.sampled_from(list(State)), unique=True, min_size=1, max_size=3),
+            st.lists(st.tuples(*[st.sampled_from(list(State))] * k), max_size=2),
+            st.booleans(),
+        )
+    )
+)
+def test_every_design_asks_exactly_the_enumerated_configurations(drawn):
+    k, contrasts, states, contexts, factorial = drawn
+    factorial = factorial and k <= 5
+    written = [Configuration(tuple(zip(names(k), context, strict=True))) for context in contexts]
+    design = make_design(contrasts=contrasts, states=states, contexts=written, factorial=factorial)
+    found = [c.states for c in target_configurations(names(k), design)]
+    assert len(found) == len(set(found))
+    assert set(found) == enumerated(k, contrasts, states, contexts, factorial)
+
+
 @pytest.mark.parametrize("k", range(1, 6))
 def test_factorial_is_the_whole_space(k):
     found = target_configurations(names(k), make_design(factorial=True))
@@ -85,18 +123,58 @@ def test_an_absent_prerequisite_is_in_no_contrast():
     assert len(found) == 3 + 6 * 2
 
 
+def test_where_nothing_can_be_injected_only_the_natural_state_is_left():
+    everything = frozenset(names(2))
+    assert letters(target_configurations(names(2), make_design(factorial=True), everything)) == ["nn"]
+    assert letters(target_configurations(names(2), make_design(contrasts=["1,0"]), everything)) == []
+    assert letters(target_configurations(names(2), make_design(contrasts=["1,n"], states=["1"]), everything)) == ["nn"]
+    assert letters(homogeneous(names(2), make_design(), everything)) == ["nn"]
+    assert letters(homogeneous(names(2), make_design(states=["1", "0"]), everything)) == []
+    assert letters(homogeneous(names(2), make_design(), frozenset({"X1"}))) == ["11", "00", "nn"]
+
+
 def test_a_root_has_the_empty_configuration_alone():
     assert [c.text for c in target_configurations([], make_design())] == [""]
 
 
-@given(st.lists(st.tuples(st.sampled_from(names(6)), st.sampled_from(list(State))), unique_by=lambda pair: pair[0]))
-def test_configuration_text_reads_back(items):
+NAMES = st.from_regex(UNIT_ID, fullmatch=True).map(str.strip) | st.text(min_size=1)
+
+
+@given(st.lists(st.tuples(NAMES, st.sampled_from(list(State))), unique_by=lambda pair: pair[0], max_size=6))
+def test_configuration_text_reads_back_or_the_name_is_refused(items):
+    if any(not unit.strip() or unit != unit.strip() or {",", "="} & set(unit) for unit, _ in items):
+        with pytest.raises(UsageError, match="name of a unit"):
+            Configuration(tuple(items))
+        return
     configuration = Configuration(tuple(items))
     assert Configuration.parse(configuration.text) == configuration
     assert hash(Configuration.parse(configuration.text)) == hash(configuration)
 
 
-@pytest.mark.parametrize("text", ["X1", "X1=2", "X1=1,X1=0", "X1=", "=1x"])
+def test_states_may_be_given_as_letters():
+    """A letter that stayed a plain text would be injected as if it were another state."""
+    assert Configuration.of({"X1": "n"}) == Configuration.parse("X1=n")
+    assert Configuration.of({"X1": "n"})["X1"] is State.NATURAL
+    assert Contrast("1", "n").a_prime is State.NATURAL
+    assert make_design(states=["∅", "1t"]).states == (State.NATURAL, State.CORRECT_TEXT)
+    assert Design(states=("0", "1")).states == (State.CORRECT, State.INCORRECT)
+    for wrong in (
+        lambda: Configuration.of({"X1": "2"}),
+        lambda: Configuration((("X1", "1"), ("X1", "0"))),
+        lambda: Contrast("1", "x"),
+        lambda: Contrast("∅", "n"),
+        lambda: make_design(states=["x"]),
+    ):
+        with pytest.raises(UsageError):
+            wrong()
+
+
+def test_only_n_and_s_compare_configurations():
+    with pytest.raises(UsageError, match="NS"):
+        arms("NS", Contrast.parse("1,0"), "X1", names(2))
+
+
+@pytest.mark.parametrize("text", ["X1", "X1=2", "X1=1,X1=0", "X1=", "=1x", "=1"])
 def test_bad_configuration_text_is_refused(text):
     with pytest.raises(UsageError):
         Configuration.parse(text)
@@ -117,6 +195,13 @@ def test_designs_are_values():
     design = make_design(contexts=["X1=1,X2=n"], draws=3, history="last", factorial=True)
     assert Design.from_dict(json.loads(json.dumps(design.to_dict()))) == design
     assert hash(design) == hash(Design.from_dict(design.to_dict()))
-    for wrong in ({"draws": 0}, {"history": "some"}, {"contrasts": [], "states": []}):
+    for wrong in (
+        {"draws": 0},
+        {"draws": 1.5},
+        {"draws": True},
+        {"reruns": "1"},
+        {"history": "some"},
+        {"contrasts": [], "states": []},
+    ):
         with pytest.raises(UsageError):
             make_design(**wrong)

@@ -2,6 +2,8 @@
 
 import io
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
@@ -10,9 +12,11 @@ from packs import SUMS, maze_pack, picture, sums_instance, sums_pack, write_pack
 from PIL import Image, ImageChops
 
 from dodiag.interventions.annotate import annotate
+from dodiag.interventions.media import MediaRule
 from dodiag.interventions.prompts import Assembler
 from dodiag.problems import DodiagError
 from dodiag.scm.pack import Annotation, load_pack
+from dodiag.scm.simulator.reading_prompts import read_configuration
 from dodiag.vocabulary import BLOCK_END, BLOCK_START, WITHHELD, Configuration
 
 
@@ -58,6 +62,58 @@ def test_mixed_states_inject_only_the_active_prerequisites_in_declared_order(tmp
     entries = block(prompt(pack, "y", "X1=n,X2=1").text)
     assert [e["prerequisite"] for e in entries] == ["Second Number"]
     assert [e["prerequisite"] for e in block(prompt(pack, "y", "X1=0,X2=1").text)] == ["First Number", "Second Number"]
+
+
+ORDERS = """schema: 1
+name: orders
+title: Orders
+modality: text
+target: Y
+units:
+  X1: {title: Order,  category: temporal,  answer: {type: letter_list}}
+  X2: {title: Colours, category: perception, answer: {type: set, choices: [red, blue, green]}}
+  X3: {title: Lettered, category: spatial, answer: {type: letter_list, choices: [A, B, C]}}
+  X4: {title: Sizes, category: perception, answer: {type: set}}
+  X5: {title: Shape, category: perception, answer: {type: choice, choices: [cube, ball]}}
+  Y:  {title: End, category: cognitive, answer: {type: integer}, parents: [X1, X2, X3, X4, X5]}
+"""
+
+
+def test_an_answer_of_several_letters_stands_beside_its_options(tmp_path):
+    """The letters alone would say nothing to a model that trusts them."""
+    given = {"X1": ["C", "A", "B"], "X2": ["A", "C"], "X3": ["B", "A", "C"], "X4": [2, 5], "X5": "B"}
+    questions = [{"id": unit, "unit": unit, "text": "?", "answer": answer} for unit, answer in given.items()]
+    questions[0]["choices"] = ["dawn", "noon", "dusk"]
+    questions.append({"id": "y", "unit": "Y", "text": "How many?", "answer": 3})
+    pack = load_pack(write_pack(tmp_path / "p", ORDERS, [{"id": "i", "questions": questions}]))
+    shown = {s: block(prompt(pack, "y", ",".join(f"X{i}={s}" for i in range(1, 6))).text) for s in "10tq"}
+    for entries in shown.values():
+        assert [e.get("options") for e in entries] == [
+            ["A. dawn", "B. noon", "C. dusk"],
+            ["A. red", "B. blue", "C. green"],
+            None,
+            None,
+            None,
+        ]
+    assert [e["answer"] for e in shown["1"]] == ["C, A, B", "A, C", "B, A, C", "2, 5", "B. ball"]
+    assert [{**e, "answer": ""} for e in shown["1"]] == [{**e, "answer": ""} for e in shown["0"]]
+    configuration = Configuration.parse("X1=1,X2=0,X3=n,X4=0,X5=1")
+    (instance,) = pack.instances()
+    asked = instance.question("y")
+    text = Assembler(pack).prompt(instance, asked, configuration).text
+    assert read_configuration(text, pack.task, instance, asked) == configuration
+
+
+@given(st.lists(st.sampled_from("10ntq"), min_size=2, max_size=2))
+def test_every_configuration_shows_its_own_entries_and_nothing_else_changes(states):
+    with TemporaryDirectory() as folder:
+        pack = sums_pack(Path(folder) / "p", 2)
+        text = prompt(pack, "y", f"X1={states[0]},X2={states[1]}").text
+        natural = prompt(pack, "y", "X1=n,X2=n").text
+        alone = [block(prompt(pack, "y", f"X1={a},X2={b}").text) for a, b in ((states[0], "n"), ("n", states[1]))]
+    assert text.endswith(natural)
+    assert text.count(BLOCK_START) == text.count(BLOCK_END) == (set(states) != {"n"})
+    assert (block(text) or []) == [entry for entries in alone for entry in entries or []]
 
 
 def test_question_only_has_no_answer_and_correct_text_no_drawing(tmp_path):
@@ -128,6 +184,70 @@ def test_blind_models_get_the_same_text_and_no_media(tmp_path):
 
 def opened(data):
     return Image.open(io.BytesIO(data)).convert("RGB")
+
+
+def changed(annotation, size=(200, 150), rule=None):
+    """The frame of the pixels that an annotation changes: left, top, right, bottom, the last ones included."""
+    data = picture(size=size)
+    drawn = opened(annotate(data, [("#ff2d2d", annotation)], rule))
+    frame = ImageChops.difference(opened(data).resize(drawn.size), drawn).convert("L").getbbox()
+    return frame and (frame[0], frame[1], frame[2] - 1, frame[3] - 1)
+
+
+@pytest.mark.parametrize(
+    ("box", "expected"),
+    [
+        ((50, 60, 90, 100), (50, 60, 90, 100)),
+        ((0, 0, 200, 150), (0, 0, 199, 149)),
+        ((-10, -10, 210, 160), (0, 0, 199, 149)),
+        ((150, 100, 900, 900), (150, 100, 199, 149)),
+        ((-50, 20, 30, 200), (0, 20, 30, 149)),
+        ((190, 0, 300, 10), (190, 0, 199, 10)),
+    ],
+)
+def test_a_box_at_or_beyond_the_edge_has_its_whole_outline_on_the_picture(box, expected):
+    """State 1 shows the truth; an outline outside the picture would show nothing at all."""
+    assert changed(Annotation(box=box)) == expected
+    data = picture()
+    drawn = opened(annotate(data, [("#ff2d2d", Annotation(box=box))]))
+    left, top, right, bottom = expected
+    for at in ((left, top), (right, top), (left, bottom), (right, bottom)):
+        assert drawn.getpixel(at) == (0xFF, 0x2D, 0x2D)
+
+
+@given(st.data())
+def test_marks_follow_the_picture_when_the_rule_scales_it(data):
+    """Drawn on the scaled picture, a box is where the scaled box is, within rounding."""
+    size = data.draw(st.tuples(st.integers(100, 400), st.integers(100, 400)))
+    left, top = (data.draw(st.floats(0, side / 2)) for side in size)
+    right, bottom = (data.draw(st.floats(low + 40, side)) for low, side in zip((left, top), size, strict=True))
+    rule = MediaRule(max_pixels=data.draw(st.integers(5000, 100_000)))
+    across, down = (new / old for new, old in zip(rule.fitted(size), size, strict=True))
+    found = changed(Annotation(box=(left, top, right, bottom)), size, rule)
+    wanted = (left * across, top * down, right * across, bottom * down)
+    assert all(abs(a - b) <= 1.01 for a, b in zip(found, wanted, strict=True)), (found, wanted)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (2, 1), (1, 300)])
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        Annotation(box=(0, 0, 1, 1), label="a label"),
+        Annotation(point=(0, 0), label="a\nlabel"),
+        Annotation(path=((0, 0), (1, 1)), label="a label"),
+        Annotation(path=((0, 0), (0, 0))),
+    ],
+)
+def test_the_smallest_pictures_can_be_drawn_on(size, annotation):
+    assert changed(annotation, size) is not None
+
+
+def test_an_arrow_points_where_a_path_last_went_even_if_it_then_stands_still():
+    walked = changed(Annotation(path=((20, 20), (120, 20))))
+    waited = changed(Annotation(path=((20, 20), (20, 20), (120, 20), (120, 20))))
+    assert walked == waited
+    assert walked[3] - walked[1] > 6, "the head is wider than the line"
+    assert changed(Annotation(path=((60, 60), (60, 60)))) == changed(Annotation(point=(60, 60)))
 
 
 @pytest.mark.parametrize("form", ["PNG", "JPEG", "GIF", "WEBP"])

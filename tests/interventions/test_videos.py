@@ -18,6 +18,7 @@ from servers import serving
 
 from dodiag import load_pack, make_plan
 from dodiag.interventions.media import MediaRule
+from dodiag.interventions.price import Assumptions, medium_tokens, price
 from dodiag.interventions.prompts import Assembler
 from dodiag.interventions.videos import clip, pick
 from dodiag.problems import InvalidInput
@@ -118,6 +119,19 @@ def test_frames_a_second_decide_the_count_up_to_the_limit(tmp_path):
     assert len(shown(tmp_path, data, video_fps=2.0).media) == 7
     assert len(shown(tmp_path, data, video_fps=10.0, video_frames=5).media) == 5
     assert len(shown(tmp_path, data, video_fps=0.01).media) == 1
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [{}, {"video_frames": 3}, {"video_fps": 2.0}, {"video_fps": 0.01}, {"max_pixels": 400}, {"video_frames": 50}],
+)
+def test_the_price_of_a_video_is_that_of_the_frames_that_are_sent(tmp_path, rule):
+    pack = load_pack(one_video(tmp_path / "p", video(frames=31, rate=10)))
+    plan = make_plan(pack, units=["X1"], media=MediaRule(**rule))
+    blind, seeing = (price(plan, Assumptions(with_media=flag)).input_tokens for flag in (False, True))
+    (call,) = plan.calls()
+    media = plan.assembler().prompt(call.instance, call.question, call.configuration).media
+    assert seeing - blind == pytest.approx(sum(map(medium_tokens, media)), abs=1)
 
 
 def test_frames_keep_to_the_rule_of_pictures(tmp_path):
