@@ -374,9 +374,12 @@ def preview(
     from dodiag.runners.preview import write_preview
 
     options = planning(locals())
-    written = write_preview(make_plan(open_pack(pack), **options), out, not no_media)
+    chosen = make_plan(open_pack(pack), **options)
+    written = write_preview(chosen, out, not no_media)
+    instances = sum(1 for _ in chosen.selected())
     typer.echo(
-        f"wrote {out}: {written.calls:,} calls of {limit} instances send {written.prompts:,} distinct prompts and"
+        f"wrote {out}: {written.calls:,} calls on {instances} instance{'' if instances == 1 else 's'} send"
+        f" {written.prompts:,} distinct prompts and"
         f" {written.pictures:,} distinct pictures; index.jsonl says which"
     )
 
@@ -543,7 +546,7 @@ def root(
 
 def main() -> None:
     """Run the command line; a user's mistake ends with a message and a code, never with a traceback."""
-    from dodiag.problems import DodiagError
+    from dodiag.problems import DodiagError, shown
 
     try:
         app()
@@ -555,6 +558,12 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(EXIT_OK)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        name = shown(str(error.filename))
+        typer.echo(f"error: {name}: {error.strerror or error}. Check the path, its rights and the disk.", err=True)
+        sys.exit(EXIT_INPUT)
 
 
 if __name__ == "__main__":
