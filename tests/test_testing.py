@@ -148,6 +148,19 @@ def test_distributions_shrink_to_few_types_and_small_denominators(condition, wan
     assert len(found.probabilities) == len(wanted)
 
 
+@pytest.mark.parametrize(
+    "condition",
+    [
+        lambda t: 0 < t.margin("1") < Fraction(1, 100),
+        lambda t: Fraction(99, 100) < t.margin("0") < 1,
+        lambda t: 0 < t.harm("1", "0") < Fraction(1, 100) < t.PNS("1", "0"),
+    ],
+)
+def test_rates_close_to_the_edges_are_reached(condition):
+    assert condition(reached(response_types(), condition))
+    assert condition(reached(strata(max_size=2), condition))
+
+
 def test_strata_shrink_to_one_instance():
     assert len(smallest(strata()).types) == 1
     spread = smallest(strata(), lambda population: len(set(population.rates("1"))) > 1)
@@ -188,6 +201,12 @@ def test_distributions_are_printed_in_words_and_their_repr_reads_back():
         (lambda: probabilities(1), UsageError, "at least 2"),
         (lambda: response_types(zero=[{"n": 0}]), UsageError, "'n' is no regime"),
         (lambda: response_types(zero=[{"1": 0}, {"1": 1}]), UsageError, "no response type is left"),
+        (lambda: response_types(zero=[{"1": 2}]), UsageError, "a pattern says 2 for '1'"),
+        (lambda: response_types(monotone=("1", "1")), UsageError, "no contrast"),
+        (lambda: response_types(monotone="1"), UsageError, "no contrast"),
+        (lambda: response_types(monotone=("1", "0", "n")), UsageError, "no contrast"),
+        (lambda: strata(min_size=0), UsageError, "0 to 5 strata"),
+        (lambda: strata(min_size=3, max_size=2), UsageError, "3 to 2 strata"),
     ],
 )
 def test_impossible_distributions_are_refused(make, error, message):
@@ -515,6 +534,17 @@ FALSE = {
     "too narrow below": (assert_between, lambda p, q: (p * (1 - q), 1), "PNS"),
     "no equality": (assert_monotone_equality, lambda p, q: excess(p, q) / 2, "PNS"),
     "N needs no p - q below 0": (assert_monotone_equality, lambda p, q: p, "PN"),
+    "wrong at a small denominator alone": (
+        assert_lower_bound,
+        lambda p, q: excess(p, q) / p + Fraction(1, 20) if 0 < p < Fraction(1, 50) else 0,
+        "PN",
+    ),
+    "wrong near the ceiling alone": (
+        assert_lower_bound,
+        lambda p, q: excess(p, q) / (1 - q) + Fraction(1, 20) if Fraction(49, 50) < q < 1 else 0,
+        "PS",
+    ),
+    "a text": (assert_lower_bound, lambda p, q: "0", "PNS"),
 }
 
 
@@ -556,6 +586,32 @@ def test_an_assertion_that_compares_nothing_is_an_error():
     never_solved = response_types(zero=[{"1": 1}])
     with pytest.raises(UsageError, match="PN is undefined in every population"):
         assert_lower_bound(lambda p, q: 17, "PN", over=never_solved)
+
+
+def test_equality_under_monotonicity_says_nothing_of_populations_with_harm():
+    def pooled(weights, rates, rates_prime):
+        p, q = (sum(w * r for w, r in zip(weights, arm, strict=True)) for arm in (rates, rates_prime))
+        return p - q
+
+    assert_monotone_equality(pooled, "PNS", over=strata(max_size=2))
+    with pytest.raises(Refuted) as caught:
+        assert_monotone_equality(lambda *given: pooled(*given) / 2, "PNS", over=strata(max_size=2))
+    assert caught.value.counterexample.harm("1", "0") == 0
+    with pytest.raises(UsageError, match="or there is harm in every population"):
+        assert_monotone_equality(excess, "PNS", over=response_types(zero=[{"1": 1}, {"0": 0}]))
+
+
+@pytest.mark.parametrize(
+    ("claim", "message"),
+    [
+        (lambda: assert_lower_bound(excess, "PSN"), "Did you mean 'PS|Did you mean 'PNS'"),
+        (lambda: assert_lower_bound(excess, "PNS", examples=0), "Use at least 1"),
+        (lambda: assert_lower_bound(excess, "PNS", over=response_types(("1",))), "A contrast needs two"),
+    ],
+)
+def test_a_claim_that_cannot_be_searched_is_a_users_error(claim, message):
+    with pytest.raises(UsageError, match=message):
+        claim()
 
 
 def test_an_error_in_the_metric_is_not_swallowed():

@@ -19,12 +19,14 @@ from dodiag.proofs.terms import (
     Said,
     Term,
     both,
+    either,
     equal,
     exists,
     is_not,
     maximum,
     minimum,
     rising,
+    term,
     total,
     variables,
 )
@@ -425,6 +427,11 @@ def repairs() -> list[Claim]:
     ]
 
 
+def coupled(x: Term, y: Term, w: Term, p1: Term, p0: Term, pn: Term) -> Formula:
+    """The four inequalities of x = PNS(1,0), y = PNS(1,∅), w = PNS(∅,0): three triangles and a cycle."""
+    return both(x <= y + w, y <= x + w - (pn - p0), w <= x + y - (p1 - pn), x + y + w <= 1 + p1 - p0)
+
+
 def three_states_jointly() -> list[Claim]:
     """Which values of several contrasts are possible together, given the three success rates."""
     z = ThreeStates("y")
@@ -457,7 +464,7 @@ def three_states_jointly() -> list[Claim]:
         rising(maximum(0, p1 - pn), y, minimum(p1, 1 - pn)),
         rising(maximum(0, pn - p0), w, minimum(pn, 1 - p0)),
     )
-    region = both(x <= y + w, y <= x + w - (pn - p0), w <= x + y - (p1 - pn), x + y + w <= 1 + p1 - p0)
+    region = coupled(x, y, w, p1, p0, pn)
     contrasts = (
         equal(z.solved(by="1", not_by="0"), x),
         equal(z.solved(by="1", not_by="∅"), y),
@@ -518,18 +525,179 @@ def three_states_jointly() -> list[Claim]:
             "three-state/region-valid",
             "Deza & Laurent 1997",
             (free.given,),
-            both(
-                fx <= fy + fw,
-                fy <= fx + fw - (fn - f0),
-                fw <= fx + fy - (f1 - fn),
-                fx + fy + fw <= 1 + f1 - f0,
-            ),
+            coupled(fx, fy, fw, f1, f0, fn),
         ),
         Claim(
             "three-state/region-complete",
             "Deza & Laurent 1997",
             (*given, Said("x, y, w between the ends of PNS(1,0), PNS(1,∅), PNS(∅,0)", boxes), region),
             possible(Said("PNS(1,0) = x, PNS(1,∅) = y, PNS(∅,0) = w", both(*contrasts))),
+        ),
+    ]
+
+
+def upper_ends_together() -> list[Claim]:
+    """When one joint distribution has the upper ends of all six contrasts of three states."""
+    z = ThreeStates()
+    rates = {state: z.rate(state) for state in z.states}
+    pairs = tuple(permutations(z.states, 2))
+
+    def upper(first: str, second: str) -> Term:
+        return minimum(rates[first], 1 - rates[second])
+
+    everywhere = Said(
+        "PNS(s,t) = min(p_s, 1 − p_t) in all six contrasts", both(*(equal(z.pns(s, t), upper(s, t)) for s, t in pairs))
+    )
+    inside = Said("0 < p1, p0, p∅ < 1", both(*(both(rate > 0, rate < 1) for rate in rates.values())))
+    together = Named("p1 + p0 + p∅", total(list(rates.values())))
+    few_or_many = either(together <= 1, together >= 2)
+    margins = dict(zip(z.states, variables("p1 p0 p∅"), strict=True))
+    least, most = total(list(margins.values())), total([1 - margin for margin in margins.values()])
+
+    def one_type_each(key: tuple[int, ...], alone: int) -> Term:
+        """Return the share of a type if each state has one type in which it, alone, ends as `alone`."""
+        share = margins if alone else {state: 1 - margin for state, margin in margins.items()}
+        if len(set(key)) == 1:
+            return 1 - total(list(share.values())) if key[0] != alone else term(0)
+        if key.count(alone) > 1:
+            return term(0)
+        return share[z.states[key.index(alone)]]
+
+    def attains(alone: int) -> Formula:
+        cells = {key: one_type_each(key, alone) for key in z.cells}
+
+        def share(first: str, second: str | None = None) -> Term:
+            at = z.states.index(first)
+            without = None if second is None else z.states.index(second)
+            chosen = [c for key, c in cells.items() if key[at] == 1 and (without is None or key[without] == 0)]
+            return total(chosen)
+
+        return both(
+            distribution(tuple(cells.values()), ""),
+            *(equal(share(state), margin) for state, margin in margins.items()),
+            *(equal(share(s, t), minimum(margins[s], 1 - margins[t])) for s, t in pairs),
+        )
+
+    return [
+        Claim(
+            "three-state/opposite-upper-ends",
+            "dodiag",
+            (z.given, equal(z.pns("1", "0"), upper("1", "0"))),
+            equal(z.pns("0", "1"), upper("0", "1")),
+            "the upper ends of a contrast and its reverse are attained together",
+        ),
+        Claim(
+            "three-state/upper-ends-need",
+            "dodiag",
+            (z.given, inside, everywhere),
+            few_or_many,
+            "upper ends attained together leave p1 + p0 + p∅ ≤ 1 or ≥ 2",
+        ),
+        Claim(
+            "three-state/upper-ends-without-inside",
+            "dodiag",
+            (z.given, everywhere),
+            few_or_many,
+            "the same where a rate may be 0 or 1",
+            Verdict.REFUTED,
+        ),
+        Claim(
+            "three-state/upper-ends-few",
+            "dodiag",
+            (probabilities(*margins.values()), least <= 1),
+            Said("each state solves units that no other solves: all six upper ends", attains(1)),
+        ),
+        Claim(
+            "three-state/upper-ends-many",
+            "dodiag",
+            (probabilities(*margins.values()), most <= 1),
+            Said("each state fails units that no other fails: all six upper ends", attains(0)),
+        ),
+    ]
+
+
+def tightened_intervals() -> list[Claim]:
+    """What knowledge of some contrasts of three states says of the others: one pass over the third state is sharp."""
+    z = ThreeStates()
+    pairs = tuple(permutations(z.states, 2))
+    third = {(s, t): next(r for r in z.states if r not in (s, t)) for s, t in pairs}
+    Ends = Mapping[tuple[str, str], Term]
+
+    def implied(low: Ends, up: Ends, s: str, t: str) -> tuple[Term, Term]:
+        r = third[s, t]
+        return (
+            maximum(low[s, t], low[s, r] - up[t, r], low[r, t] - up[r, s]),
+            minimum(up[s, t], up[s, r] + up[r, t], 1 - low[t, r] - low[r, s]),
+        )
+
+    free_low, free_up = ({(s, t): variables(f"{side}({s},{t})")[0] for s, t in pairs} for side in "LU")
+    known = Said(
+        "L(s,t) ≤ PNS(s,t) ≤ U(s,t) in all six contrasts",
+        both(*(rising(free_low[c], z.pns(*c), free_up[c]) for c in pairs)),
+    )
+    bounded = []
+    for s, t in pairs:
+        lower, upper = implied(free_low, free_up, s, t)
+        bounded.append(rising(lower, z.pns(s, t), upper))
+    rates = dict(zip(z.states, variables("p1 p0 p∅"), strict=True))
+    own = (("1", "0"), ("1", "∅"), ("∅", "0"))
+    low: dict[tuple[str, str], Term] = {(s, t): variables(f"L({s},{t})")[0] for s, t in own}
+    up: dict[tuple[str, str], Term] = {(s, t): variables(f"U({s},{t})")[0] for s, t in own}
+    for s, t in own:
+        for ends in (low, up):
+            ends[t, s] = ends[s, t] - (rates[s] - rates[t])
+    boxes = Said(
+        "max(0, p_s − p_t) ≤ L(s,t) ≤ U(s,t) ≤ min(p_s, 1 − p_t)",
+        both(
+            *(
+                rising(maximum(0, rates[s] - rates[t]), low[s, t], up[s, t], minimum(rates[s], 1 - rates[t]))
+                for s, t in own
+            )
+        ),
+    )
+    not_empty = Said("no implied interval is empty", both(*(rising(*implied(low, up, s, t)) for s, t in pairs)))
+    point: dict[tuple[str, str], Term] = dict(zip(own, variables("x y w"), strict=True))
+    for s, t in own:
+        point[t, s] = point[s, t] - (rates[s] - rates[t])
+    x, y, w = (point[contrast] for contrast in own)
+    p1, p0, pn = rates.values()
+    region = both(*(rising(low[c], point[c], up[c]) for c in own), coupled(x, y, w, p1, p0, pn))
+
+    def attained(s: str, t: str, end: Term) -> Formula:
+        return exists((x, y, w), both(region, equal(point[s, t], end)))
+
+    return [
+        Claim(
+            "three-state/tightened-valid",
+            "dodiag",
+            (z.given, known),
+            Said(
+                "max(L(s,t), L(s,r) − U(t,r), L(r,t) − U(r,s)) ≤ PNS(s,t) ≤ "
+                "min(U(s,t), U(s,r) + U(r,t), 1 − L(t,r) − L(r,s)), r the third state",
+                both(*bounded),
+            ),
+        ),
+        *(
+            Claim(
+                f"three-state/tightened-attained-({s},{t})-{side}",
+                "dodiag",
+                (probabilities(*rates.values()), boxes, not_empty),
+                Said(
+                    f"a point of the joint region (three-state/region-complete) within the known ends"
+                    f" has the {side} end of the implied PNS({s},{t})",
+                    attained(s, t, end),
+                ),
+            )
+            for s, t in pairs
+            for side, end in zip(("lower", "upper"), implied(low, up, s, t), strict=True)
+        ),
+        Claim(
+            "three-state/mutant-tightened-one-path",
+            "dodiag",
+            (z.given, known),
+            z.pns("1", "0") <= minimum(free_up["1", "0"], free_up["1", "∅"]),
+            "what one link allows, as an upper end of both",
+            Verdict.REFUTED,
         ),
     ]
 
@@ -542,5 +710,7 @@ CLAIMS = (
     *three_states(),
     *repairs(),
     *three_states_jointly(),
+    *upper_ends_together(),
+    *tightened_intervals(),
 )
 """The claims of this module."""

@@ -109,6 +109,21 @@ def reruns() -> list[Claim]:
             "broken, minus broken on a rerun, among successes under a",
         ),
         Claim(
+            "rerun/upper-correction",
+            "dodiag",
+            (RATES,),
+            p - p_prime * (p - (1 - p_prime)) >= UP,
+            "p minus the correction with success and failure exchanged under a', as an upper end",
+        ),
+        Claim(
+            "rerun/mutant-upper-correction",
+            "dodiag",
+            (RATES,),
+            p - (1 - p_prime) * D >= UP,
+            "p minus the correction itself, as an upper end",
+            Verdict.REFUTED,
+        ),
+        Claim(
             "rerun/deterministic",
             "dodiag",
             (RATES, *deterministic),

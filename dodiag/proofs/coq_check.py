@@ -31,7 +31,10 @@ REAL_AXIOMS = frozenset(
 )
 """What Coq's own real numbers rest on; nothing else is allowed."""
 
-_THEOREM = re.compile(r"^(?:Theorem|Corollary|Lemma)\s+([\w']+)", re.MULTILINE)
+_THEOREM = re.compile(
+    r"(?:^|\.)\s*(?:Theorem|Corollary|Lemma|Fact|Remark|Proposition|Property|Example)\s+([\w']+)", re.MULTILINE
+)
+_COMMENT_MARK = re.compile(r"\(\*|\*\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +58,13 @@ class Source:
 SOURCES = (
     Source(
         "Bounds.v",
-        "over the reals: A.3, A.4 (with the regime), A.5 and its converse, A.6, A.8, sharpness, strata, reruns",
+        "over the reals: A.3 to A.6 with the regime as a variable, the converse of A.5, A.8, sharpness, strata, reruns",
         REAL_AXIOMS,
     ),
     Source(
         "BoundsQ.v",
-        "over the rationals, without axioms: A.3, A.4 (with the regime), A.5 and its converse, A.6, A.8, sharpness,"
-        " strata, corrections",
+        "over the rationals, without axioms: A.3 to A.6 with the regime as a variable, the converse of A.5, A.8,"
+        " sharpness, strata, corrections",
         (),
     ),
 )
@@ -73,14 +76,25 @@ def text_of(file: str) -> str:
 
 
 def theorems(text: str) -> tuple[str, ...]:
-    """Return the names of the theorems of a Coq text.
+    """Return the names of the theorems of a Coq text, in whatever words they are announced; comments hold none.
 
     Examples
     --------
-    >>> theorems("Theorem A3 : True. Proof. exact I. Qed.")
-    ('A3',)
+    >>> theorems("Theorem A3 : True. Proof. exact I. Qed. Remark A8 : True. (* Lemma none. *)")
+    ('A3', 'A8')
     """
-    return tuple(_THEOREM.findall(text))
+    return tuple(_THEOREM.findall(_without_comments(text)))
+
+
+def _without_comments(text: str) -> str:
+    """Return a Coq text without its comments, which may be nested."""
+    kept, depth, start = [], 0, 0
+    for mark in _COMMENT_MARK.finditer(text):
+        if not depth:
+            kept.append(text[start : mark.start()])
+        depth += 1 if mark[0] == "(*" else -1
+        start = mark.end()
+    return " ".join([*kept, text[start:]])
 
 
 def installed() -> bool:
@@ -132,8 +146,14 @@ def compile_text(text: str, axioms: Collection[str]) -> Finding:
 
 
 def _judged(theorem_count: int, printed: str, axioms: Collection[str]) -> Finding:
-    found = set(re.findall(r"^([\w.']+)\s*(?::|$)", printed, re.MULTILINE)) - {"Axioms"}
-    if not found and "Closed under the global context" not in printed:
+    # Every line that is not indented names something that was taken for granted: an axiom, a proof that was admitted,
+    # or a definition whose termination or universes Coq was told not to check.
+    lines = [line for line in printed.splitlines() if line[:1].strip()]
+    closed = "Closed under the global context" in lines
+    found = {
+        line.split()[0].rstrip(":") for line in lines if line not in ("Axioms:", "Closed under the global context")
+    }
+    if not found and not closed:
         return Finding(Verdict.UNKNOWN, "coqc did not say what the theorems rest on")
     if unwanted := sorted(found - set(axioms)):
         return Finding(Verdict.UNKNOWN, f"rests on {', '.join(unwanted)}")

@@ -93,7 +93,7 @@ def statements(methods: Iterable[Method] | None = None, names: Iterable[str] | N
     Examples
     --------
     >>> [s.name for s in statements([Method.COUNT], ["A.8"])]
-    ['A.8/same-arms']
+    ['A.8/same-arms', 'A.8/single-parent']
     """
     wanted = list(Method) if methods is None else list(methods)
     found: tuple[Statement, ...] = tuple(

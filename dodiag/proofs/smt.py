@@ -16,6 +16,7 @@ from pathlib import Path
 from dodiag.problems import MissingDependency, UsageError
 from dodiag.proofs import claims_bounds, claims_instances, claims_paper
 from dodiag.proofs.claim import Claim
+from dodiag.proofs.premises import told
 from dodiag.proofs.statement import Finding, Method, Statement, Verdict
 
 SECONDS = 5.0
@@ -120,7 +121,7 @@ def statement(claim: Claim) -> Statement:
     return Statement(
         claim.name,
         claim.source,
-        claim.hypotheses,
+        told(claim),
         claim.goal_text,
         Method.SMT,
         claim.expected,

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from numbers import Rational
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from dodiag.bounds.errors import Undefined
-from dodiag.problems import UsageError
+from dodiag.problems import UsageError, nearest
 from dodiag.testing.distributions import response_types
 
 Quantity = Literal["PN", "PS", "PNS"]
@@ -32,6 +32,7 @@ class Population(Protocol):
     def PN(self, a: str, a_prime: str) -> Fraction: ...  # noqa: N802
     def PS(self, a: str, a_prime: str) -> Fraction: ...  # noqa: N802
     def PNS(self, a: str, a_prime: str) -> Fraction: ...  # noqa: N802
+    def harm(self, a: str, a_prime: str) -> Fraction: ...
 
 
 class Refuted(AssertionError):
@@ -82,7 +83,7 @@ def assert_lower_bound(
     quantity : {"PN", "PS", "PNS"}
         For the contrast of the first two regimes. Populations in which it is undefined are passed over.
     over : strategy, optional
-        Populations to search; default ``response_types()``, all of them.
+        Populations to search; default ``response_types()``, any distribution of the four response types.
     examples : int
         How many to try. The same ones every time.
     tolerance : float
@@ -93,7 +94,7 @@ def assert_lower_bound(
     Refuted
         With the smallest counterexample that was found.
     UsageError
-        If the quantity is undefined in every population, so that nothing was compared.
+        If there is no such quantity, or it is undefined in every population, so that nothing was compared.
 
     Examples
     --------
@@ -154,14 +155,17 @@ def assert_monotone_equality(
     examples: int = 200,
     tolerance: float = TOLERANCE,
 ) -> None:
-    """Assert that a metric equals a probability of causation under monotonicity, as N, S and NS do (CADET Theorem A.5).
+    """Assert that a metric equals a probability of causation under monotonicity, as N, S and NS do.
 
-    Parameters as in :func:`assert_lower_bound`; `over` is by default every population without harm.
+    That they do is CADET Proposition A.5. Parameters as in :func:`assert_lower_bound`; `over` is by default
+    ``response_types(monotone=("1", "0"))``. Populations with harm, of which the claim says nothing, are passed over.
 
     Raises
     ------
     Refuted
         With the smallest counterexample that was found.
+    UsageError
+        If every population that was tried has harm or leaves the quantity undefined.
     """
 
     def judge(answer: Any, truth: Fraction) -> str | None:
@@ -170,7 +174,8 @@ def assert_monotone_equality(
             return None
         return f"{_name(score)} is not {quantity} under monotonicity"
 
-    _search(score, quantity, judge, response_types(monotone=("1", "0")) if over is None else over, examples)
+    searched = response_types(monotone=("1", "0")) if over is None else over
+    _search(score, quantity, judge, searched, examples, monotone=True)
 
 
 def _search(
@@ -179,7 +184,12 @@ def _search(
     judge: Callable[[Any, Fraction], str | None],
     over: st.SearchStrategy[Any] | None,
     examples: int,
+    monotone: bool = False,
 ) -> None:
+    if quantity not in get_args(Quantity):
+        raise UsageError(f"'{quantity}' is no probability of causation", nearest(quantity, get_args(Quantity)))
+    if examples < 1:
+        raise UsageError(f"{examples} examples are asked for", "Use at least 1.")
     judged = 0
 
     @settings(
@@ -195,7 +205,11 @@ def _search(
     @given(response_types() if over is None else over)
     def holds(population: Population) -> None:
         nonlocal judged
+        if len(population.regimes) < 2:
+            raise UsageError(f"{population.regimes[0]} is the only regime", "A contrast needs two; name both.")
         a, a_prime = population.regimes[:2]
+        if monotone and population.harm(a, a_prime):
+            return
         try:
             truth: Fraction = getattr(population, quantity)(a, a_prime)
         except Undefined:
@@ -207,13 +221,16 @@ def _search(
 
     holds()
     if not judged:
-        raise UsageError(f"{quantity} is undefined in every population that was tried", "Search others.")
+        harmed = " or there is harm" if monotone else ""
+        raise UsageError(f"{quantity} is undefined{harmed} in every population that was tried", "Search others.")
 
 
 def _number(answer: Any) -> Number | None:
     """Return an answer as a number, or None where it is none. NaN stays: it fails every comparison, as it should."""
     if isinstance(answer, Rational):
         return Fraction(answer)
+    if isinstance(answer, (str, bytes)):
+        return None
     try:
         return float(answer)
     except (TypeError, ValueError):

@@ -14,9 +14,14 @@ from dodiag.testing.populations import ObservedTypes, Outcomes, ResponseTypes, S
 from dodiag.vocabulary import Contrast
 
 MAX_WEIGHT = 12
-"""Largest weight of a response type: denominators stay small enough to read."""
+"""Largest usual weight of a response type or stratum: denominators stay small enough to read."""
+
+HEAVY = 400
+"""The weight that a type or stratum seldom has instead, so that success rates come as near to 0 and 1 as 1/400."""
 
 EDGES = (Fraction(0), Fraction(1), Fraction(1, 2))
+
+_WEIGHTS = st.integers(1, MAX_WEIGHT + 4).map(lambda weight: weight if weight <= MAX_WEIGHT else HEAVY)
 
 
 def probabilities(max_denominator: int = 100) -> st.SearchStrategy[Fraction]:
@@ -68,9 +73,10 @@ def response_types(
     deterministic: bool = False,
     observed: bool = False,
 ) -> st.SearchStrategy[ResponseTypes] | st.SearchStrategy[ObservedTypes]:
-    """Exact distributions over the response types of some regimes; faces of the simplex are drawn often.
+    """Exact distributions over the response types of some regimes.
 
-    Shrinks towards few types, small denominators and units that fail everywhere.
+    Faces of the simplex are drawn often, and success rates close to 0 and 1 without being 0 or 1 now and then. Shrinks
+    towards few types, small denominators and units that fail everywhere.
 
     Parameters
     ----------
@@ -79,7 +85,7 @@ def response_types(
     zero : iterable of mapping of str to int
         Patterns such as ``{"1": 0, "n": 1}``: types that match one have no mass.
     monotone : (a, a') or Contrast, optional
-        No mass on Y_a = 0, Y_a' = 1 (CADET Theorem A.5).
+        No mass on Y_a = 0, Y_a' = 1 (CADET Proposition A.5).
     deterministic : bool
         All mass on one type: one instance whose answers do not vary.
     observed : bool
@@ -88,15 +94,20 @@ def response_types(
     Raises
     ------
     UsageError
-        If a pattern names an unknown regime, or no type is left to have mass.
+        If a pattern names an unknown regime or another outcome than 0 and 1, the contrast of `monotone` is none, or no
+        type is left to have mass.
     """
     names = tuple(map(str, regimes))
     patterns = [dict(pattern) for pattern in zero]
     if monotone is not None:
-        a, a_prime = (monotone.a, monotone.a_prime) if isinstance(monotone, Contrast) else monotone
-        patterns.append({str(a): 0, str(a_prime): 1})
+        pair = (monotone.a, monotone.a_prime) if isinstance(monotone, Contrast) else tuple(monotone)
+        if len({*map(str, pair)}) != 2 or len(pair) != 2:
+            raise UsageError(f"monotone is {monotone!r}, no contrast", "Name two distinct regimes, such as ('1', '0').")
+        patterns.append({str(pair[0]): 0, str(pair[1]): 1})
     if unknown := [regime for pattern in patterns for regime in pattern if regime not in names]:
         raise UsageError(f"'{unknown[0]}' is no regime here", f"There are {', '.join(names)}.")
+    if odd := [(regime, y) for pattern in patterns for regime, y in pattern.items() if y not in (0, 1)]:
+        raise UsageError(f"a pattern says {odd[0][1]!r} for '{odd[0][0]}'", "Write 1 for solved and 0 for failed.")
     support = [
         response
         for response in product((0, 1), repeat=len(names))
@@ -123,11 +134,18 @@ def strata(
     """Instances with weights, each with response types of its own; see :func:`response_types` for the options.
 
     ``deterministic=True`` gives instances whose answers do not vary, so that the population's PN is identified.
+
+    Raises
+    ------
+    UsageError
+        As :func:`response_types`, and if the sizes are not 1 ≤ `min_size` ≤ `max_size`.
     """
+    if not 1 <= min_size <= max_size:
+        raise UsageError(f"{min_size} to {max_size} strata are asked for", "Use 1 ≤ min_size ≤ max_size.")
     one = response_types(regimes, zero=zero, monotone=monotone, deterministic=deterministic)
 
     def weighted(types: list[ResponseTypes]) -> st.SearchStrategy[Strata]:
-        positive = st.lists(st.integers(1, MAX_WEIGHT), min_size=len(types), max_size=len(types))
+        positive = st.lists(_WEIGHTS, min_size=len(types), max_size=len(types))
         return positive.map(lambda drawn: Strata(tuple(Fraction(w, sum(drawn)) for w in drawn), tuple(types)))
 
     return st.lists(one, min_size=min_size, max_size=max_size).flatmap(weighted)
@@ -136,7 +154,7 @@ def strata(
 def _masses(cells: Sequence[Outcomes], deterministic: bool) -> st.SearchStrategy[dict[Outcomes, Fraction]]:
     if deterministic:
         return st.sampled_from(cells).map(lambda cell: {cell: Fraction(1)})
-    weight = st.just(0) | st.integers(1, MAX_WEIGHT)
+    weight = st.just(0) | _WEIGHTS
 
     def normalised(weights: list[int]) -> dict[Outcomes, Fraction]:
         # Without any weight the first cell takes all, so that no draw is thrown away.

@@ -155,7 +155,7 @@ class ResponseTypes:
         return self.probability({a: 1, a_prime: 0})
 
     def harm(self, a: str, a_prime: str) -> Fraction:
-        """Return P(Y_a = 0, Y_a' = 1); 0 is monotonicity (CADET Theorem A.5)."""
+        """Return P(Y_a = 0, Y_a' = 1); 0 is monotonicity (CADET Proposition A.5)."""
         return self.probability({a: 0, a_prime: 1})
 
     def PN(self, a: str, a_prime: str) -> Fraction:  # noqa: N802

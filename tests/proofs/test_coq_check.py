@@ -9,6 +9,13 @@ from dodiag.proofs import coq_check
 from dodiag.proofs.statement import Verdict
 
 compiled = pytest.mark.skipif(not coq_check.installed(), reason="coqc, Coq's compiler, is not installed")
+UNGUARDED = """
+Unset Guard Checking.
+Fixpoint loop (n : nat) : False := loop n.
+Set Guard Checking.
+Theorem three : 1 + 1 = 3. Proof. destruct (loop 0). Qed.
+"""
+REGIME = ("A3_regime", "A4_regime", "A5_regime", "A6_regime")
 TRUE = "Theorem two : 1 + 1 = 2. Proof. reflexivity. Qed."
 
 
@@ -22,6 +29,15 @@ def test_every_theorem_is_proved_from_the_axioms_that_are_allowed(source):
     assert finding.detail == f"{count} theorems; axioms: {axioms}"
 
 
+@compiled
+def test_an_unguarded_proof_does_not_hide_among_allowed_axioms():
+    real = "Require Import Reals Lra. Open Scope R_scope. Theorem real : forall x : R, x <= x. Proof. intro. lra. Qed."
+    assert coq_check.compile_text(real, coq_check.REAL_AXIOMS).verdict is Verdict.PROVED
+    finding = coq_check.compile_text(f"{real} Close Scope R_scope. {UNGUARDED}", coq_check.REAL_AXIOMS)
+    assert finding.verdict is Verdict.UNKNOWN
+    assert finding.detail == "rests on loop"
+
+
 def test_no_axiom_is_allowed_for_the_rationals():
     assert [list(source.axioms) for source in coq_check.SOURCES if source.file == "BoundsQ.v"] == [[]]
 
@@ -33,7 +49,10 @@ def test_no_axiom_is_allowed_for_the_rationals():
         ("Theorem three : 1 + 1 = 3. Proof. reflexivity. Qed.", "Unable to unify"),
         ("Theorem three : 1 + 1 = 3. Admitted.", "rests on three"),
         (f"{TRUE}\nAxiom wish : 1 + 1 = 3.\nTheorem three : 1 + 1 = 3. Proof. exact wish. Qed.", "rests on wish"),
-        ("Definition two := 2.", "no theorem"),
+        (f"{TRUE}\n  Remark three : 1 + 1 = 3. Admitted.", "rests on three"),
+        (f"{TRUE} Fact three : 1 + 1 = 3. Admitted.", "rests on three"),
+        (UNGUARDED, "rests on loop"),
+        ("Definition two := 2. (* Theorem two : True. *)", "no theorem"),
     ],
 )
 def test_what_is_not_proved_is_not_called_proved(text, complaint):
@@ -63,7 +82,7 @@ def test_a_theorem_that_is_made_false_no_longer_compiles(right, wrong):
 def test_both_files_have_the_theorems_of_the_paper(source):
     names = coq_check.theorems(coq_check.text_of(source.file))
     assert len(names) == len(set(names))
-    for theorem in ("A3", "A4", "A5", "A6", "A8", "sharp_low", "sharp_up", "A3_regime", "strata", "selector"):
+    for theorem in ("A3", "A4", "A5", "A6", "A8", "sharp_low", "sharp_up", "strata", "selector", *REGIME):
         assert any(re.match(theorem, name) for name in names), theorem
 
 

@@ -82,7 +82,7 @@ def test_progress_is_told_before_each_statement():
     proving.prove(
         [Method.COUNT], ["A.8"], lambda number, count, statement: told.append((number, count, statement.name))
     )
-    assert told == [(1, 1, "A.8/same-arms")]
+    assert told == [(1, 2, "A.8/same-arms"), (2, 2, "A.8/single-parent")]
 
 
 def test_without_z3_its_statements_are_not_run_and_that_is_no_failure():

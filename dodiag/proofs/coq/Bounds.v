@@ -78,25 +78,34 @@ Proof. intros positive positive' NS ->. destruct A6_scores as (? & ? & ?); auto.
 Theorem harm_identity : 0 < p -> PN = (p - p') / p + q01 / p.
 Proof. intro positive. unfold PN, p, p' in *. field. lra. Qed.
 
-(* With the regime A as a variable: P(A = a) = w, and exogeneity makes the cells w * q. *)
-Theorem A3_regime :
-  forall w, 0 < w <= 1 -> 0 < p -> N p p' <= (w * q10) / (w * q11 + w * q10).
+(* With the regime A as a variable: P(A = a) = w, P(A = a') = v, and exogeneity makes the cells w * q and v * q. What
+   follows are the definitions of PN and PS, as P(Y_a' = 0 | A = a, Y = 1) and P(Y_a = 1 | A = a', Y = 0). *)
+Let PN_of (w : R) : R := (w * q10) / (w * q11 + w * q10).
+Let PS_of (v : R) : R := (v * q10) / (v * q10 + v * q00).
+
+Lemma PN_by_regime : forall w, 0 < w -> 0 < p -> PN_of w = PN.
+Proof. intros w weight positive. unfold PN_of, PN, p in *. field. split; [lra | nra]. Qed.
+
+Lemma PS_by_regime : forall v, 0 < v -> p' < 1 -> PS_of v = PS.
 Proof.
-  intros w weight positive.
-  replace ((w * q10) / (w * q11 + w * q10)) with PN.
-  - now apply A3_N_below_PN.
-  - unfold PN, p in *. field. split; [nra | lra].
+  intros v weight positive.
+  assert (1 - p' = q10 + q00) as failure by (unfold distribution, p' in *; lra).
+  unfold PS_of, PS. rewrite failure in *. field. split; [lra | nra].
 Qed.
 
-Theorem A4_regime :
-  forall w, 0 <= w < 1 -> p' < 1 -> S p p' <= ((1 - w) * q10) / ((1 - w) * q10 + (1 - w) * q00).
-Proof.
-  intros w weight positive.
-  assert (1 - p' = q10 + q00) as failure by (unfold distribution, p' in *; lra).
-  replace (((1 - w) * q10) / ((1 - w) * q10 + (1 - w) * q00)) with PS.
-  - now apply A4_S_below_PS.
-  - unfold PS. rewrite failure in *. field. split; [nra | lra].
-Qed.
+Theorem A3_regime : forall w, 0 < w -> 0 < p -> N p p' <= PN_of w.
+Proof. intros w weight positive. rewrite PN_by_regime by assumption. now apply A3_N_below_PN. Qed.
+
+Theorem A4_regime : forall v, 0 < v -> p' < 1 -> S p p' <= PS_of v.
+Proof. intros v weight positive. rewrite PS_by_regime by assumption. now apply A4_S_below_PS. Qed.
+
+Theorem A5_regime :
+  forall w v, 0 < w -> 0 < v -> 0 < p -> p' < 1 -> q01 = 0 -> N p p' = PN_of w /\ S p p' = PS_of v.
+Proof. intros. rewrite PN_by_regime, PS_by_regime by assumption. now apply A5_monotone_equality. Qed.
+
+Theorem A6_regime :
+  forall w v, 0 < w -> 0 < v -> 0 < p -> p' < 1 -> PN_of w * p = PNS /\ PS_of v * (1 - p') = PNS.
+Proof. intros. rewrite PN_by_regime, PS_by_regime by assumption. now apply A6_counterfactual. Qed.
 
 End OneContext.
 

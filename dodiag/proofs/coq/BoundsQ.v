@@ -102,23 +102,50 @@ Proof.
   split; [rewrite n; exact same | split; [rewrite s; exact same | rewrite same; apply PNS_interval]].
 Qed.
 
-(* With the regime A as a variable: P(A = a) = w, and exogeneity makes the cells w * q. *)
-Theorem A3_regime :
-  forall w N PN, 0 < w -> quotient N (low p p') p -> quotient PN (w * q10) (w * q11 + w * q10) -> N <= PN.
+(* With the regime A as a variable: P(A = a) = w, P(A = a') = v, and exogeneity makes the cells w * q and v * q. What
+   follows are the definitions of PN and PS, as P(Y_a' = 0 | A = a, Y = 1) and P(Y_a = 1 | A = a', Y = 0). *)
+Lemma PN_by_regime :
+  forall w PN, 0 < w -> quotient PN (w * q10) (w * q11 + w * q10) -> quotient PN PNS p.
 Proof.
-  intros w N PN weight n [_ pn].
-  apply (A3_N_below_PN N PN n). destruct n as [positive _]. split; [exact positive |].
-  apply (Qmult_inj_l _ _ w); [lra |]. unfold p, PNS. rewrite <- pn. ring.
+  intros w PN weight [positive pn]. unfold p, PNS. split; [nra |].
+  apply (Qmult_inj_l _ _ w); [lra |]. rewrite <- pn. ring.
 Qed.
 
-Theorem A4_regime :
-  forall w S PS, w < 1 ->
-  quotient S (low p p') (1 - p') -> quotient PS ((1 - w) * q10) ((1 - w) * q10 + (1 - w) * q00) -> S <= PS.
+Lemma PS_by_regime :
+  forall v PS, 0 < v -> quotient PS (v * q10) (v * q10 + v * q00) -> quotient PS PNS (1 - p').
 Proof.
-  intros w S PS weight s [_ ps].
-  apply (A4_S_below_PS S PS s). destruct s as [positive _]. split; [exact positive |].
+  intros v PS weight [positive ps].
   assert (1 - p' == q10 + q00) as failure by (unfold distribution, p' in *; pose proof types; lra).
-  apply (Qmult_inj_l _ _ (1 - w)); [lra |]. unfold PNS. rewrite <- ps, failure. ring.
+  unfold PNS. split; [rewrite failure; nra |].
+  apply (Qmult_inj_l _ _ v); [lra |]. rewrite <- ps, failure. ring.
+Qed.
+
+Theorem A3_regime :
+  forall w N PN, 0 < w -> quotient N (low p p') p -> quotient PN (w * q10) (w * q11 + w * q10) -> N <= PN.
+Proof. intros w N PN weight n pn. apply (A3_N_below_PN N PN n). now apply (PN_by_regime w). Qed.
+
+Theorem A4_regime :
+  forall v S PS, 0 < v ->
+  quotient S (low p p') (1 - p') -> quotient PS (v * q10) (v * q10 + v * q00) -> S <= PS.
+Proof. intros v S PS weight s ps. apply (A4_S_below_PS S PS s). now apply (PS_by_regime v). Qed.
+
+Theorem A5_regime :
+  forall w v N PN S PS, 0 < w -> 0 < v ->
+  quotient N (low p p') p -> quotient PN (w * q10) (w * q11 + w * q10) ->
+  quotient S (low p p') (1 - p') -> quotient PS (v * q10) (v * q10 + v * q00) ->
+  q01 == 0 -> N == PN /\ S == PS.
+Proof.
+  intros w v N PN S PS weight weight' n pn s ps.
+  apply A5_monotone_equality; try assumption; [now apply (PN_by_regime w) | now apply (PS_by_regime v)].
+Qed.
+
+Theorem A6_regime :
+  forall w v PN PS, 0 < w -> 0 < v ->
+  quotient PN (w * q10) (w * q11 + w * q10) -> quotient PS (v * q10) (v * q10 + v * q00) ->
+  PN * p == PNS /\ PS * (1 - p') == PNS.
+Proof.
+  intros w v PN PS weight weight' pn ps.
+  apply A6_counterfactual; [now apply (PN_by_regime w) | now apply (PS_by_regime v)].
 Qed.
 
 End OneContext.

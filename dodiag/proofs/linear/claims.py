@@ -4,8 +4,9 @@ Three kinds of claim are decided. An *implication* holds if the least of its lef
 0 or more; a *sharp end* is a list of affine functions of the margins that are all valid and of which one is always
 attained; a *region* is a list of inequalities that the margins satisfy if and only if some distribution has them. The
 first needs one certificate; the others need all vertices (rays) of the dual polyhedron, which are found by trying every
-basis. Every certificate is checked by ``certificate.check``, and every refutation shows a distribution, or margins that
-no distribution has.
+basis. Every certificate is checked by ``certificate.check``, and compared with the program and the sum that the claim
+is about, so that what made it is not trusted. Every refutation shows a distribution, or margins that no distribution
+has.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 from dodiag.bounds.linear.bound import End, certify, certify_weights
-from dodiag.bounds.linear.certificate import Certificate, Rational, check
+from dodiag.bounds.linear.certificate import Certificate, Rational, WrongCertificate, check
 from dodiag.bounds.linear.errors import ImpossibleProgram
 from dodiag.bounds.linear.exhaustive import every_extreme_ray, rank
 from dodiag.bounds.linear.program import Program, rational
-from dodiag.bounds.linear.response_types import Constraint, Event, Form, ResponseTypes, weighted_sum
+from dodiag.bounds.linear.response_types import Constraint, Event, Form, Number, ResponseTypes, weighted_sum
 from dodiag.proofs.statement import Finding, Method, Statement, Verdict
 
 Affine = Mapping[str, Rational]
@@ -34,13 +36,51 @@ TIAN_PEARL = "Tian & Pearl 2000"
 
 @dataclass
 class Ledger:
-    """Counts what was checked on the way to a finding."""
+    """Checks certificates, and counts what was checked on the way to a finding."""
 
     certificates: int = 0
     vertices: int = 0
 
-    def add(self, certificate: Certificate) -> Certificate:
+    def end(self, program: Program, weights: Sequence[Rational], end: End) -> Certificate:
+        """Return the checked certificate of one end of a weighted sum over a program."""
+        return self.add(certify_weights(program, weights, end), program, end, weights)
+
+    def add(
+        self,
+        certificate: Certificate,
+        program: Program,
+        sense: Literal["min", "max", "infeasible"],
+        weights: Sequence[Rational] = (),
+        denominator: Sequence[Rational] | None = None,
+    ) -> Certificate:
+        """Check a certificate, and that it is one of this program, this end and this sum (or ratio).
+
+        Raises
+        ------
+        WrongCertificate
+            If it proves nothing, or something else.
+        """
         check(certificate)
+        columns = program.columns
+        asked = (
+            sense,
+            columns,
+            {name: sparse(columns, row) for name, row in zip(program.rows, program.matrix, strict=True)},
+            sparse(program.rows, program.numbers()),
+            sparse(columns, weights or [0] * len(columns)),
+            None if denominator is None else sparse(columns, denominator),
+        )
+        divisor = certificate.denominator
+        answered = (
+            certificate.sense,
+            certificate.columns,
+            {name: sparse(row, row.values()) for name, row in certificate.rows.items()},
+            sparse(certificate.right, certificate.right.values()),
+            sparse(certificate.objective, certificate.objective.values()),
+            None if divisor is None else sparse(divisor, divisor.values()),
+        )
+        if asked != answered:
+            raise WrongCertificate("it speaks of another program than the claim")
         self.certificates += 1
         return certificate
 
@@ -48,6 +88,11 @@ class Ledger:
     def text(self) -> str:
         vertices = f", {self.vertices} dual vertices and rays" if self.vertices else ""
         return f"{self.certificates} certificate{'s' * (self.certificates != 1)} checked{vertices}"
+
+
+def sparse(names: Iterable[str], values: Iterable[Number]) -> dict[str, Rational]:
+    """Return the entries that are not 0, by name."""
+    return {name: rational(value) for name, value in zip(names, values, strict=True) if value}
 
 
 @dataclass(frozen=True)
@@ -115,7 +160,7 @@ def implied(margins: Margins, hypotheses: Sequence[Constraint], goals: Sequence[
             ("min", "max") if goal.relation == "==" else ("min",) if goal.relation == ">=" else ("max",)
         )
         for end in ends:
-            certificate = ledger.add(certify(program, goal.form, end))
+            certificate = ledger.end(program, [rational(weight) for weight in program.weights(goal.form)], end)
             beyond = certificate.value - rational(goal.right)
             if beyond < 0 if end == "min" else beyond > 0:
                 return Finding(Verdict.REFUTED, f"{goal} fails by {abs(beyond)} at {margins.shown(certificate)}")
@@ -135,7 +180,7 @@ def sharp_end(margins: Margins, query: Form, end: End, claimed: Sequence[Affine]
     over = [margins.over_types(margins.form(affine)) for affine in claimed]
     for affine, values in zip(claimed, over, strict=True):
         gap = [sign * (weights[cell] - values[cell]) for cell in cells]
-        certificate = ledger.add(certify_weights(program, gap, "min"))
+        certificate = ledger.end(program, gap, "min")
         if certificate.value < 0:
             passed = f"{query} passes {shown(affine)} by {-certificate.value}"
             return Finding(Verdict.REFUTED, f"{passed} at {margins.shown(certificate)}")
@@ -146,7 +191,7 @@ def sharp_end(margins: Margins, query: Form, end: End, claimed: Sequence[Affine]
             continue
         vertex = _over_cells(margins, [Fraction(m, scale) for m in multipliers])
         leads = [[vertex[cell] - sign * values[cell] for cell in cells] for values in over]
-        certificate = ledger.add(_least_lead(program, leads))
+        certificate = ledger.end(*_least_lead(program, leads), "max")
         if certificate.value > 0:
             missed = f"the {'lower' if end == 'min' else 'upper'} end of {query} is off by {certificate.value}"
             return Finding(Verdict.REFUTED, f"{missed} at the margins of {margins.shown(certificate)}")
@@ -159,7 +204,7 @@ def region(margins: Margins, claimed: Sequence[Affine]) -> Finding:
     cells, program = margins.possible(), margins.program()
     for affine in claimed:
         values = margins.over_types(margins.form(affine))
-        certificate = ledger.add(certify_weights(program, [values[cell] for cell in cells], "min"))
+        certificate = ledger.end(program, [values[cell] for cell in cells], "min")
         if certificate.value < 0:
             return Finding(Verdict.REFUTED, f"{shown(affine)} ≥ 0 fails at {margins.shown(certificate)}")
     names = list(margins.forms)
@@ -174,10 +219,11 @@ def region(margins: Margins, claimed: Sequence[Affine]) -> Finding:
         at = ", ".join(f"{name} = {value}" for name, value in point.items())
         everywhere = [Constraint(margins.forms[name], "==", value, name) for name, value in point.items()]
         everywhere += [margins.types.probability(event) == 0 for event in margins.never]
+        there = Program.of(margins.types, everywhere)
         try:
-            certify(Program.of(margins.types, everywhere), margins.types.constant(0), "min")
+            certify(there, margins.types.constant(0), "min")
         except ImpossibleProgram as error:
-            ledger.add(error.certificate)
+            ledger.add(error.certificate, there, "infeasible")
             return Finding(Verdict.REFUTED, f"all claimed inequalities hold at {at}, which no distribution has")
         return Finding(Verdict.UNKNOWN, f"{at} contradicts a ray, but a distribution has it")
     return Finding(Verdict.PROVED, ledger.text)
@@ -214,8 +260,8 @@ def _over_cells(margins: Margins, multipliers: Sequence[Rational]) -> dict[str, 
     }
 
 
-def _least_lead(program: Program, leads: Sequence[Sequence[Rational]]) -> Certificate:
-    """Return the certificate of the largest number that is at most every lead, at one distribution."""
+def _least_lead(program: Program, leads: Sequence[Sequence[Rational]]) -> tuple[Program, list[Rational]]:
+    """Return the program and the sum whose maximum is the largest number that is at most every lead."""
     count = len(leads)
     columns = (*program.columns, "lead", "minus lead", *(f"slack {place}" for place in range(count)))
     padding = [0] * (count + 2)
@@ -223,7 +269,7 @@ def _least_lead(program: Program, leads: Sequence[Sequence[Rational]]) -> Certif
     rows += [(*lead, -1, 1, *(-int(place == k) for k in range(count))) for place, lead in enumerate(leads)]
     names = (*program.rows, *(f"lead {place}" for place in range(count)))
     larger = Program(columns, names, tuple(rows), (*program.right, *([0] * count)), program.about)
-    return certify_weights(larger, [*([0] * len(program.columns)), 1, -1, *([0] * count)], "max")
+    return larger, [*([0] * len(program.columns)), 1, -1, *([0] * count)]
 
 
 def _point_beyond(
@@ -243,7 +289,7 @@ def _point_beyond(
     rows = (*(f"claim {place}" for place in range(len(claimed))), "breach at most 1")
     right = tuple(-affine.get("", 0) for affine in inequalities)
     program = Program(tuple(columns), rows, matrix, right, "margins as differences of two variables")
-    certificate = ledger.add(certify_weights(program, [*_split(condition, names), *([0] * len(inequalities))], "min"))
+    certificate = ledger.end(program, [*_split(condition, names), *([0] * len(inequalities))], "min")
     if certificate.value + condition.get("", 0) >= 0:
         return None
     return {name: certificate.primal.get("+" + name, 0) - certificate.primal.get("-" + name, 0) for name in names}

@@ -8,10 +8,12 @@ from dodiag.bounds.linear.certificate import Rational
 from dodiag.proofs.linear.claims import (
     NOTHING,
     Affine,
+    Margins,
     all_of,
     implied,
     margins_of,
     mutant,
+    region,
     sharp_end,
     statement,
     without,
@@ -29,6 +31,12 @@ def repair_statements() -> list[Statement]:
     single = t.probability(t.event({"none": 0}) & (t.event({"i": 1}) | t.event({"j": 1})))
     v0, vi, vj, vij = REPAIRS.forms.values()
     given = ("v(T) = P(Y=1 | the prerequisites in T supplied, the others natural), T = none, i, j, ij",)
+    broken = tuple(t.event({"ij": 0, one: 1}) for one in ("i", "j"))
+    growing = without(REPAIRS, "v0", never=broken)
+    growing_all = without(REPAIRS, never=(*broken, *(t.event({"none": 1, one: 0}) for one in ("i", "j"))))
+    singles = margins_of(("none", "i", "j", "l"), ("v0", "vi", "vj", "vl"))
+    s = singles.types
+    rescued = s.probability(s.event({"none": 0}) & (s.event({"i": 1}) | s.event({"j": 1}) | s.event({"l": 1})))
     three = margins_of(("ijk", "ij", "ik", "jk"), ("vijk", "vij", "vik", "vjk"))
     triple = three.types.probability({"ijk": 1, "ij": 0, "ik": 0, "jk": 0})
     return [
@@ -76,6 +84,59 @@ def repair_statements() -> list[Statement]:
             hypotheses=given,
         ),
         statement(
+            "conjunctive/single-repair-of-three",
+            "P(Y_none=0, some of Y_i, Y_j, Y_l = 1) has the ends max(0, max v - v0) and min(1 - v0, vi + vj + vl)",
+            lambda: all_of(
+                [
+                    sharp_end(
+                        singles, rescued, "min", [NOTHING, *({name: 1, "v0": -1} for name in ("vi", "vj", "vl"))]
+                    ),
+                    sharp_end(singles, rescued, "max", [{"": 1, "v0": -1}, {"vi": 1, "vj": 1, "vl": 1}]),
+                ]
+            ),
+            hypotheses=given,
+        ),
+        statement(
+            "conjunctive/monotone-pair",
+            "P(Y_ij=1, Y_i=Y_j=0) has the ends max(0, vij - vi - vj) and vij - max(vi, vj)",
+            lambda: all_of(
+                [
+                    sharp_end(growing, pair, "min", [NOTHING, {"vij": 1, "vi": -1, "vj": -1}]),
+                    sharp_end(growing, pair, "max", [{"vij": 1, "vi": -1}, {"vij": 1, "vj": -1}]),
+                ]
+            ),
+            hypotheses=(*given, "no unit is solved under i or j and failed under ij"),
+        ),
+        statement(
+            "conjunctive/monotone-pair-none",
+            "P(Y_ij=1, Y_i=Y_j=Y_none=0) has the ends max(0, vij - vi - vj + v0) and vij - max(vi, vj)",
+            lambda: all_of(
+                [
+                    sharp_end(growing_all, fresh, "min", [NOTHING, {"vij": 1, "vi": -1, "vj": -1, "v0": 1}]),
+                    sharp_end(growing_all, fresh, "max", [{"vij": 1, "vi": -1}, {"vij": 1, "vj": -1}]),
+                ]
+            ),
+            hypotheses=(
+                *given,
+                "no unit is solved under none and failed under i or j, or under i or j and not under ij",
+            ),
+        ),
+        mutant(
+            "conjunctive/mutant-monotone-pair-none",
+            "the same lower end where i or j may break what none solves",
+            lambda: sharp_end(
+                Margins(t, REPAIRS.forms, broken), fresh, "min", [NOTHING, {"vij": 1, "vi": -1, "vj": -1, "v0": 1}]
+            ),
+            *given,
+            "no unit is solved under i or j and failed under ij",
+        ),
+        statement(
+            "pattern/any-margins",
+            "regimes can have any success probabilities in [0, 1] together, |R| ≤ 4",
+            _any_margins,
+            hypotheses=("p_r = P(Y_r=1) for the regimes r in R",),
+        ),
+        statement(
             "pattern/frechet",
             "P(Y_r=y_r for all r in R) has the ends max(0, sum_r P(Y_r=y_r) - (|R| - 1)) and min_r P(Y_r=y_r), |R| ≤ 4",
             _patterns,
@@ -100,6 +161,19 @@ def repair_statements() -> list[Statement]:
             *given,
         ),
     ]
+
+
+def _any_margins() -> Finding:
+    """The region of the margins is the whole cube: they do not restrict each other."""
+    findings = []
+    for size in (2, 3, 4):
+        names = [f"p{place}" for place in range(size)]
+        margins = margins_of([f"r{place}" for place in range(size)], names)
+        cube: list[Affine] = []
+        for name in names:
+            cube += [{name: 1}, {"": 1, name: -1}]
+        findings.append(region(margins, cube))
+    return all_of(findings)
 
 
 def _patterns() -> Finding:

@@ -7,12 +7,12 @@ from fractions import Fraction
 from itertools import permutations, product
 
 from dodiag.bounds.linear.bound import certify
-from dodiag.bounds.linear.certificate import check
 from dodiag.bounds.linear.errors import ImpossibleProgram
 from dodiag.bounds.linear.program import Program
 from dodiag.proofs.linear.claims import (
     NOTHING,
     Affine,
+    Ledger,
     Margins,
     all_of,
     benefit,
@@ -272,10 +272,10 @@ def _one_coupling() -> Finding:
 def _upper_ends_together() -> Finding:
     """Whether a distribution with all success probabilities 1/2 attains all three upper ends."""
     half = Fraction(1, 2)
-    together = [form == half for form in JOINT.forms.values()]
+    together = Program.of(STATES.types, [form == half for form in JOINT.forms.values()])
     try:
-        certify(Program.of(STATES.types, together), STATES.types.constant(0), "min")
+        certify(together, STATES.types.constant(0), "min")
     except ImpossibleProgram as error:
-        check(error.certificate)
+        Ledger().add(error.certificate, together, "infeasible")
         return Finding(Verdict.REFUTED, f"no distribution has p1 = p0 = pn = x = y = w = 1/2: {error.message}")
     return Finding(Verdict.PROVED, "1 certificate checked")

@@ -1,4 +1,4 @@
-"""Two regimes: Theorems A.3 to A.6, the sharpness of the bounds, and harm."""
+"""Two regimes: A.3 to A.6 of CADET, the sharpness of the bounds, and harm."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import product
 
 from dodiag.bounds.linear.bound import End, certify
-from dodiag.bounds.linear.program import Program
+from dodiag.bounds.linear.program import Program, rational
 from dodiag.proofs.linear.claims import (
     MONOTONE,
     NOTHING,
@@ -133,7 +133,7 @@ def two_arm_statements() -> list[Statement]:
             "A.5",
             "PNS = p - p', hence N = PN and S = PS",
             lambda: implied(PAIR, monotone, [pns == difference]),
-            source="CADET Theorem A.5",
+            source="CADET Proposition A.5",
             hypotheses=(*TWO_ARMS, MONOTONE),
         ),
         statement(
@@ -165,7 +165,7 @@ def two_arm_statements() -> list[Statement]:
             "A.6",
             "PN·p = P(Y_a=1) - P(both) = PNS = P(Y_a'=0) - P(neither) = PS·(1 - p') ≥ max(0, p - p')",
             lambda: implied(PAIR, [], [pns == p - both, pns == 1 - p_prime - neither, *positive]),
-            source="CADET Theorem A.6 (its linear parts)",
+            source="CADET Proposition A.6 (its linear parts)",
             hypotheses=TWO_ARMS,
         ),
         mutant(
@@ -207,7 +207,8 @@ def _ratio_grid(event: Mapping[str, int], given: Mapping[str, int], denominator:
         program = Program.of(PAIR.types, [p == high, p_prime == low])
         claims: dict[End, Fraction] = {"min": max(Fraction(0), high - low) / size, "max": min(high, 1 - low) / size}
         for end, claim in claims.items():
-            certificate = ledger.add(certify(program, query, end))
+            sums = [[rational(w) for w in program.weights(f)] for f in (query.numerator, query.denominator)]
+            certificate = ledger.add(certify(program, query, end), program, end, *sums)
             if certificate.value != claim:
                 return Finding(
                     Verdict.REFUTED, f"{query} is {certificate.value}, not {claim}, at p = {high}, p' = {low}"
