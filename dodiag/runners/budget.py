@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import inf
 from typing import Any, cast
@@ -15,6 +15,9 @@ from dodiag.runners.ledger import Ledger, ReplyRow
 
 ACCOUNT = "account"
 """Entry of the ledger's description with what the run has cost."""
+
+TERMS = "terms"
+"""Entry of the ledger's description with the limit of money and the prices that were named last."""
 
 UNBOUNDED_REPLY = 4096
 """Output tokens that a call without ``max_tokens`` is held to need, or twice the longest reply so far."""
@@ -30,7 +33,7 @@ class Budget:
     Attributes
     ----------
     calls : int or None
-        Calls that this process sends, retries not counted.
+        Requests that this process sends, retries included.
     cost : float or None
         Money for the whole run, what earlier processes spent included. A run that is continued keeps it; ``inf``
         lifts it.
@@ -84,17 +87,110 @@ class Account:
     money: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What outlives the process that was given it: the run's limit of money, and the prices it is counted in.
+
+    Attributes
+    ----------
+    cost : float or None
+        The most that the whole run may cost; None or ``inf`` is no limit.
+    prices : TokenPrices or None
+
+    Raises
+    ------
+    UsageError
+        If money is limited and the prices are not known.
+    """
+
+    cost: float | None = None
+    prices: TokenPrices | None = None
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.prices is None:
+            cure = "Name them with --price IN,OUT or --prices FILE (per million tokens)."
+            raise UsageError("a limit of money needs prices", cure)
+
+    @property
+    def limit(self) -> float | None:
+        """The limit of money; None where there is none."""
+        return None if self.cost == inf else self.cost
+
+    @classmethod
+    def agreed(cls, cost: float | None, prices: TokenPrices | None, ledger: Ledger) -> Terms:
+        """Return what holds for a run that is continued: what is named now, and else what was named last."""
+        stored = ledger.meta(TERMS)
+        if stored is None:
+            began = ledger.manifest["run_options"]
+            stored = {"cost": (began.get("budget") or {}).get("cost"), "prices": _prices_that_began(began)}
+        kept = stored["prices"]
+        return cls(
+            cost=stored["cost"] if cost is None else cost,
+            prices=prices if prices is not None or kept is None else TokenPrices(**kept),
+        )
+
+    def keep(self, ledger: Ledger) -> None:
+        """Store them with the run."""
+        ledger.write_meta(TERMS, {**asdict(self), "cost": self.limit})
+
+
+def _prices_that_began(options: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the prices in a manifest's run options, in the form of any release."""
+    if options.get("prices"):
+        return dict(options["prices"])
+    pair = options.get("input_price"), options.get("output_price")
+    return None if None in pair else dict(zip(("input", "output"), pair, strict=True))
+
+
+def broken_off_together(accounts: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return, of the stored accounts of several runs, what the union of their replies does not tell.
+
+    Runs that share a past count it more than once: money that may be billed is never forgotten.
+    """
+    return {
+        "broken_off": sum(int(account.get("broken_off", 0)) for account in accounts),
+        "held": sum(float(account.get("held", 0.0)) for account in accounts),
+    }
+
+
 class LimitReached(Exception):
-    """The next call may not be sent; the message says why."""
+    """The next request may not be sent; the message says why."""
+
+
+class Hold:
+    """The money that is held back for one call while it is under way."""
+
+    def __init__(self, meter: Meter, prompt: Prompt) -> None:
+        self._meter = meter
+        self._prompt = prompt
+
+    def broke_off(self) -> None:
+        """Count a request that came to no reply and may be billed all the same with the most that it may cost."""
+        self._meter.broke_off(self)
+
+    async def again(self) -> None:
+        """Wait until a further request of the call fits into the budget.
+
+        Raises
+        ------
+        LimitReached
+            If it cannot fit any more.
+        """
+        await self._meter.let_out(self, self._prompt)
+
+    def ended(self, row: ReplyRow | None) -> None:
+        """Account for the call, which is no longer under way; `row` is its reply, if there was one."""
+        self._meter.ended(self, row)
 
 
 class Meter:
-    """Counts what a run spends, and lets no call go out that could exceed its budget.
+    """Counts what a run spends, and lets no request go out that could exceed its budget, be it a retry.
 
     A call under way counts with the most that it may cost: its prompt at one token a byte until replies have shown how
-    many tokens prompts of its size are, and the longest reply that ``max_tokens`` allows. Where money is short, calls
-    wait until those under way have shown what they really cost. A run stays below its limit, unless the provider bills
-    more than ``max_tokens``, or none is set and a reply is longer than 4,096 tokens and twice every one before it.
+    many tokens prompts of its size are, and the longest reply that ``max_tokens`` allows. So does, for good, a request
+    that broke off and may be billed. Where money is short, calls wait until those under way have shown what they really
+    cost. A run stays below its limit, unless the provider bills more than ``max_tokens``, or none is set and a reply is
+    longer than 4,096 tokens and twice every one before it.
 
     Parameters
     ----------
@@ -114,10 +210,7 @@ class Meter:
     def __init__(
         self, budget: Budget, prices: TokenPrices | None, parameters: Mapping[str, Any], ledger: Ledger
     ) -> None:
-        self._limit = None if budget.cost == inf else budget.cost
-        if self._limit is not None and prices is None:
-            cure = "Name them with --price IN,OUT or --prices FILE (per million tokens)."
-            raise UsageError("a limit of money needs prices", cure)
+        self._limit = Terms(budget.cost, prices).limit
         self._budget = budget
         self._prices = prices
         longest = parameters.get("max_completion_tokens") or parameters.get("max_tokens")
@@ -127,12 +220,12 @@ class Meter:
         self._longest_reply = 0
         self._tokens_per_size = 0.0
         self._sent = 0
-        self._held: dict[int, float] = {}
+        self._held: dict[Hold, float] = {}
         self._settled = asyncio.Event()
         self._closed = False
         self._counts = dict.fromkeys(("replies", "input", "output", "cached", "reasoning", "unreported"), 0)
         earlier = ledger.meta(ACCOUNT) or {}
-        self._broken_off = int(earlier.get("broken_off", 0))
+        self._broken_off = self._saved = int(earlier.get("broken_off", 0))
         self.before = 0.0
         self.spent = 0.0
         self.estimated = 0
@@ -152,25 +245,41 @@ class Meter:
         money = self.before + self.spent if self.priced else None
         return Account(**self._counts, broken_off=self._broken_off, money=money)
 
+    @property
+    def unsaved(self) -> bool:
+        """Whether requests broke off since :meth:`save`, which the replies in the ledger do not tell."""
+        return self._broken_off != self._saved
+
     def save(self, ledger: Ledger) -> None:
         """Keep in the ledger what the run has cost, with what may be billed for requests that broke off."""
+        self._saved = self._broken_off
         spare = max(0.0, self._committed - self.before - self.spent)
         ledger.write_meta(ACCOUNT, {**asdict(self.account), "held": spare})
 
-    async def admit(self, prompt: Prompt) -> int:
-        """Wait until a call fits into the budget, and return its number, for :meth:`ended`.
+    async def admit(self, prompt: Prompt) -> Hold:
+        """Wait until a call fits into the budget, and return what is held back for it.
 
         Raises
         ------
         LimitReached
             If it cannot fit any more.
         """
+        hold = Hold(self, prompt)
+        await self.let_out(hold, prompt)
+        return hold
+
+    async def let_out(self, hold: Hold, prompt: Prompt) -> None:
+        """Let one request of a call go out, with the most that it may cost held back, or raise :class:`LimitReached`.
+
+        A call that waits holds nothing back, so calls never wait for each other.
+        """
+        self._held.pop(hold, None)
         most = self._most(prompt)
         while True:
             if self._closed:
                 raise LimitReached("the run is stopped")
             if self._budget.calls is not None and self._sent >= self._budget.calls:
-                raise LimitReached(f"{self._budget.calls:,} calls were sent, the limit of --max-calls")
+                raise LimitReached(f"{self._budget.calls:,} requests were sent, the limit of --max-calls")
             if self._limit is None or self._committed + sum(self._held.values()) + most <= self._limit:
                 break
             if not self._held:
@@ -183,23 +292,24 @@ class Meter:
             self._settled.clear()
             await self._settled.wait()
         self._sent += 1
-        self._held[self._sent] = most
-        return self._sent
+        self._held[hold] = most
 
-    def ended(self, number: int, row: ReplyRow | None, broken_off: int = 0) -> None:
+    def broke_off(self, hold: Hold) -> None:
+        """Count a request that may be billed without a reply; what was held back for it is committed."""
+        self._broken_off += 1
+        self._committed += self._held.pop(hold, 0.0)
+        self._settled.set()
+
+    def ended(self, hold: Hold, row: ReplyRow | None) -> None:
         """Account for a call that is no longer under way.
 
         Parameters
         ----------
-        number : int
+        hold : Hold
         row : ReplyRow or None
             Its reply, if there was one.
-        broken_off : int
-            Its requests that came to no reply and may be billed all the same.
         """
-        held = self._held.pop(number)
-        self._broken_off += broken_off
-        self._committed += broken_off * held
+        held = self._held.pop(hold, 0.0)
         if row is not None:
             self.estimated += row.input_tokens is None or row.output_tokens is None
             self.spent += self._account(row, held)

@@ -8,6 +8,7 @@ from typing import Any
 
 from dodiag.interventions.plan import Plan
 from dodiag.interventions.price import Assumptions, Price, duration, price
+from dodiag.runners.progress import say
 from dodiag.runners.protocol import Adapter
 from dodiag.runners.runner import RunOptions
 
@@ -36,8 +37,7 @@ def announce(expected: Price | None, quiet: bool) -> None:
     """Say on standard error what a run is expected to cost."""
     if expected is None or quiet:
         return
-    sys.stderr.write(f"expected: {estimate_text(expected.to_dict())}\n")
-    sys.stderr.flush()
+    say(sys.stderr, f"expected: {estimate_text(expected.to_dict())}\n")
 
 
 def estimate_text(expected: Mapping[str, Any]) -> str:

@@ -185,8 +185,14 @@ def _writing(path: Path) -> Iterator[None]:
         raise
     except sqlite3.Error as error:
         message = f"the ledger {path} cannot be written: {error}"
-        cure = "Free space or correct the permissions, then continue the run; every reply before this one is kept."
-        raise DodiagError(message, cure) from None
+        cure = "End the other process that holds it" if _is_held(error) else "Free space or correct the permissions"
+        raise DodiagError(message, f"{cure}, then continue the run; every reply before this one is kept.") from None
+
+
+def _is_held(error: Exception) -> bool:
+    """Return whether an error says that another process holds the ledger."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def _stored(value: Any) -> Any:
@@ -431,7 +437,7 @@ class Ledger:
             raise
         except (sqlite3.Error, ValueError, OSError) as error:
             message, code = f"{self.path} cannot be read: {error}", getattr(error, "sqlite_errorcode", None)
-            if code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            if _is_held(error):
                 raise UsageError(message, "Another process holds it: try again when it has ended.") from None
             if isinstance(error, OSError) or (code is not None and code & 0xFF not in _DAMAGE):
                 raise UsageError(message, "Make the folder writable and see that its disk works.") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -115,14 +116,15 @@ class Progress:
 async def shown(progress: Progress, stream: TextIO | None = None, quiet: bool = False) -> AsyncIterator[None]:
     """Show a run's progress while the block runs.
 
-    On a terminal the line is rewritten four times a second; elsewhere a line is written every ten seconds, so that
-    logs stay short, and when calls begin to wait.
+    On a terminal the line is rewritten four times a second, cut to its width; elsewhere, and on a terminal that cannot
+    rewrite a line, one is written every ten seconds, so that logs stay short, and when calls begin to wait. A stream
+    that nobody reads any more ends the display and not the run.
     """
     out = sys.stderr if stream is None else stream
-    live = out.isatty()
     if quiet:
         yield
         return
+    live = out.isatty() and os.environ.get("TERM") != "dumb"
 
     async def display() -> None:
         written, waiting = time.monotonic(), False
@@ -130,19 +132,40 @@ async def shown(progress: Progress, stream: TextIO | None = None, quiet: bool = 
             await asyncio.sleep(0.25)
             news = bool(progress.waits) and not waiting
             if live or news or time.monotonic() - written >= 10:
-                _write(out, progress.line(), live)
+                if not _show(out, progress.line(), live):
+                    return
                 written, waiting = time.monotonic(), bool(progress.waits)
 
     try:
         async with beside(display()):
             yield
     finally:
-        if live:
-            _write(out, progress.line(), live)
-            out.write("\n")
-            out.flush()
+        if live and _show(out, progress.line(), live):
+            say(out, "\n")
 
 
-def _write(out: TextIO, line: str, live: bool) -> None:
-    out.write(f"\r\033[K{line}" if live else f"{line}\n")
-    out.flush()
+def _show(out: TextIO, line: str, live: bool) -> bool:
+    return say(out, f"\r\033[K{_cut(line, _width(out))}" if live else f"{line}\n")
+
+
+def _width(out: TextIO) -> int:
+    """Return the columns of a terminal; 80 where it does not say."""
+    try:
+        return os.get_terminal_size(out.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
+
+
+def _cut(line: str, width: int) -> str:
+    """Return a line that fits into a width, which the next one can be written over: a longer one would begin a row."""
+    return line if len(line) < width else f"{line[: max(0, width - 2)]}…"
+
+
+def say(out: TextIO, text: str) -> bool:
+    """Write to a stream at once, and return whether that was possible: a closed terminal is no failure of a run."""
+    try:
+        out.write(text)
+        out.flush()
+    except (OSError, ValueError):
+        return False
+    return True

@@ -8,7 +8,9 @@ import random
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Protocol
 
+from dodiag.problems import UsageError
 from dodiag.runners.places import Places
 from dodiag.runners.progress import Progress
 from dodiag.runners.protocol import Adapter, CallFailed, FailureKind, Reply, Request
@@ -40,6 +42,11 @@ class RetryPolicy:
         Seconds after which one try is given up, whatever its adapter does.
     adaptive : bool
         Whether fewer requests are in flight while the server cannot take them.
+
+    Raises
+    ------
+    UsageError
+        If the number of retries is negative.
     """
 
     max_retries: int = 4
@@ -49,15 +56,18 @@ class RetryPolicy:
     attempt_timeout: float | None = None
     adaptive: bool = True
 
+    def __post_init__(self) -> None:
+        if self.max_retries < 0:
+            raise UsageError(f"the number of retries is {self.max_retries}", "Use 0 or more.")
+
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A reply, the number of tries it took, the seconds of the last one, and the tries that may be billed besides."""
+    """A reply, the number of tries it took, and the seconds of the last one."""
 
     reply: Reply
     attempts: int
     seconds: float
-    broken_off: int = 0
 
 
 class GaveUp(Exception):
@@ -67,18 +77,29 @@ class GaveUp(Exception):
     ----------
     failure : CallFailed
         Why.
-    attempts, broken_off : int
-        How often it was tried, and how many of the tries may be billed all the same.
+    attempts : int
+        How often it was tried.
     too_long : float or None
         Seconds that the server asks every call to wait, where that is longer than a call may take.
     """
 
-    def __init__(self, failure: CallFailed, attempts: int, broken_off: int = 0, too_long: float | None = None) -> None:
+    def __init__(self, failure: CallFailed, attempts: int, too_long: float | None = None) -> None:
         super().__init__(failure.message)
         self.too_long = too_long
         self.failure = failure
         self.attempts = attempts
-        self.broken_off = broken_off
+
+
+class Spending(Protocol):
+    """What has to know of every single request of a call, because each may cost something."""
+
+    def broke_off(self) -> None:
+        """Take note that a request that was sent came to no reply and may be billed all the same."""
+        ...
+
+    async def again(self) -> None:
+        """Let a further request of the call go out, or raise what says that none may."""
+        ...
 
 
 class Stopped(Exception):
@@ -102,10 +123,16 @@ class Retrier:
         self._random = random.Random()
 
     @contextlib.asynccontextmanager
-    async def sending(self, request: Request) -> AsyncIterator[Answered]:
+    async def sending(self, request: Request, spending: Spending | None = None) -> AsyncIterator[Answered]:
         """Give the reply to a request; its place among those in flight is free when the block ends.
 
         The block stores the reply, so no more calls are sent and not stored than there are places.
+
+        Parameters
+        ----------
+        request : Request
+        spending : Spending, optional
+            Told of requests that may be billed without a reply, and asked before every retry.
 
         Raises
         ------
@@ -114,23 +141,25 @@ class Retrier:
         Stopped
             If :meth:`stop` was called before the request was sent.
         """
-        policy, started, attempts, broken_off = self._policy, time.monotonic(), 0, 0
+        policy, started, attempts = self._policy, 0.0, 0
         while True:
+            if attempts and spending is not None:
+                await spending.again()
             await self._place()
             attempts += 1
             sent = time.monotonic()
+            started = started or sent
             self._progress.in_flight += 1
             try:
-                reply = await self._answer(request)
+                reply = await self._answer(request, spending)
                 self._places.answered()
-                yield Answered(reply, attempts, time.monotonic() - sent, broken_off)
+                yield Answered(reply, attempts, time.monotonic() - sent)
                 return
             except CallFailed as failed:
                 failure = failed
             finally:
                 self._progress.in_flight -= 1
                 self._places.give()
-            broken_off += failure.maybe_billed
             wait = self._wait(failure, attempts)
             slowing = failure.kind in SLOWING
             if failure.kind in TOO_MUCH:
@@ -139,14 +168,31 @@ class Retrier:
             late = time.monotonic() - started + wait > policy.call_deadline
             if not failure.kind.transient or attempts > policy.max_retries or late:
                 too_long = wait if slowing and wait > policy.call_deadline else None
-                raise GaveUp(failure, attempts, broken_off, too_long)
+                raise GaveUp(failure, attempts, too_long)
             until = time.monotonic() + wait
             if slowing:
                 self._paused_until = self._progress.paused_until = max(self._paused_until, until)
             with self._progress.waiting_for(str(failure.kind), attempts, policy.max_retries, until):
                 await self._sleep(wait)
 
-    async def _answer(self, request: Request) -> Reply:
+    async def _answer(self, request: Request, spending: Spending | None) -> Reply:
+        """Send a request once; whatever ends it without a reply, what may be billed for it is told first."""
+        try:
+            reply = await self._within_timeout(request)
+        except CallFailed as failure:
+            if failure.maybe_billed and spending is not None:
+                spending.broke_off()
+            raise
+        except asyncio.CancelledError:
+            if spending is not None and not self._adapter.free:
+                spending.broke_off()
+            raise
+        if not isinstance(reply, Reply) or not isinstance(reply.text, str | None):
+            what = f"a Reply of {type(reply.text).__name__}" if isinstance(reply, Reply) else type(reply).__name__
+            raise UsageError(f"the model {self._adapter.model} returned {what}", "Return a Reply of text or None.")
+        return reply
+
+    async def _within_timeout(self, request: Request) -> Reply:
         seconds = self._policy.attempt_timeout
         if seconds is None:
             return await self._adapter.answer(request)

@@ -16,8 +16,9 @@ from typing import Any
 from dodiag.interventions.plan import Call, Plan
 from dodiag.interventions.price import TokenPrices, duration
 from dodiag.interventions.prompts import Prompt
+from dodiag.problems import UsageError
 from dodiag.runners.background import beside
-from dodiag.runners.budget import Account, Budget, LimitReached, Meter
+from dodiag.runners.budget import Account, Budget, Hold, LimitReached, Meter
 from dodiag.runners.keys import prompt_digest, request_key
 from dodiag.runners.ledger import CallRow, FailureRow, Ledger, LedgerWriter, ReplyRow
 from dodiag.runners.progress import Progress, shown
@@ -28,11 +29,20 @@ from dodiag.runners.scoring import score
 HOPELESS = 10
 """Calls that may fail from the start, none having been answered, before the run stops by itself."""
 
+HOPELESS_INSTANCES = 10
+"""Instances in a row of which no call is answered and some fail as none has to by itself, before the run stops."""
+
 OF_THE_SERVER = (FailureKind.RATE_LIMIT, FailureKind.OVERLOADED, FailureKind.NETWORK)
 """Failures that no call has by itself: so many in a row as are in flight, and the run stops to be continued later."""
 
+OF_CALL_OR_SERVER = (FailureKind.INTERNAL, FailureKind.TIMEOUT)
+"""Failures that one instance may have by itself, with all its calls, but not many instances in a row."""
+
 LAST_WORDS = 1.0
 """Seconds that requests in flight have to come in after Ctrl-C."""
+
+STOPPING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Signals that end a run in order: Ctrl-C, a request to end, a terminal that is closed."""
 
 WORKERS_PER_PLACE = 4
 """Calls that may be under way for each request in flight; the others wait for their retry or for a place."""
@@ -58,6 +68,11 @@ class RunOptions:
         Show no progress.
     budget : Budget
         Calls, money and seconds that may be spent.
+
+    Raises
+    ------
+    UsageError
+        If no call may be in flight.
     """
 
     concurrency: int = 16
@@ -65,6 +80,10 @@ class RunOptions:
     prices: TokenPrices | None = None
     quiet: bool = False
     budget: Budget = field(default_factory=Budget)
+
+    def __post_init__(self) -> None:
+        if self.concurrency < 1:
+            raise UsageError(f"concurrency is {self.concurrency}", "Use at least 1.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +98,7 @@ class RunSummary:
     stopped : str or None
         Why the run stopped early; None if it went through the whole plan.
     interrupted : bool
-        Whether Ctrl-C stopped it.
+        Whether Ctrl-C, or another signal to end, stopped it.
     money : float or None
         Spent now, where a price is known.
     money_before : float or None
@@ -116,9 +135,8 @@ async def execute(plan: Plan, adapter: Adapter, ledger: Ledger, options: RunOpti
     DodiagError
         If a medium cannot be read or the ledger cannot be written; every reply before is kept.
     """
-    run = _Run(plan, adapter, ledger, options)
     try:
-        return await run.execute()
+        return await _Run(plan, adapter, ledger, options).execute()
     finally:
         await adapter.close()
 
@@ -158,6 +176,7 @@ class _Run:
         self.assembler = plan.assembler(adapter.sees_media) if plan.pack else None
         self.progress = Progress(total=plan.call_count)
         self.retrier = Retrier(adapter, options.retry, self.progress, options.concurrency)
+        self.meter = Meter(options.budget, options.prices, self.parameters, ledger)
         self.writer = LedgerWriter(ledger.path, together=BREATHER if adapter.free else 1)
         self.continued = not ledger.empty
         self.recent = _Recent(4 * most_calls_per_question(plan) + WORKERS_PER_PLACE * options.concurrency)
@@ -165,7 +184,7 @@ class _Run:
         self.stopped: str | None = None
         self.interrupted = False
         self.failed_in_a_row = 0
-        self.meter = Meter(options.budget, options.prices, self.parameters, ledger)
+        self.failing_instances: set[str] = set()
         if self.meter.priced:
             self.progress.money = 0.0
 
@@ -183,8 +202,10 @@ class _Run:
                 with self._interruptible(workers):
                     await self._gather(workers)
         finally:
-            self.writer.close()
-            self.meter.save(self.ledger)
+            try:
+                self.writer.close()
+            finally:
+                self.meter.save(self.ledger)
         progress = self.progress
         return RunSummary(
             planned=progress.total,
@@ -215,35 +236,51 @@ class _Run:
             worker.cancel()
 
     async def _sync(self) -> None:
-        """Bring the ledger to the disk every second."""
+        """Bring the ledger to the disk every second, with what may be billed besides the replies in it."""
         while True:
             await asyncio.sleep(SYNC_SECONDS)
+            if self.meter.unsaved:
+                self.meter.save(self.ledger)
             await asyncio.to_thread(self.writer.sync)
 
-    @staticmethod
-    async def _gather(workers: list[asyncio.Task[None]]) -> None:
-        """Wait for the workers; the first error ends the others and is raised."""
+    async def _gather(self, workers: list[asyncio.Task[None]]) -> None:
+        """Wait for the workers; the first error ends the others and is raised.
+
+        Where the run itself is cancelled, as by Ctrl-C in a notebook, it ends in the same order as on a signal.
+        """
         try:
             done, _ = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
+        except asyncio.CancelledError:
+            self.interrupted = True
+            self._stop("interrupted")
+            await asyncio.wait(workers, timeout=LAST_WORDS)
+            raise
         finally:
             for worker in workers:
                 worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
+            await asyncio.gather(*workers, return_exceptions=True)
         for worker in done:
             if not worker.cancelled() and (error := worker.exception()) is not None:
                 raise error
+        if self.stopped is None and any(worker.cancelled() for worker in workers):
+            cure = "Raise CallFailed in it for a call that fails."
+            raise UsageError(f"the adapter of {self.adapter.model} cancelled a call by itself", cure)
 
     @contextlib.contextmanager
     def _interruptible(self, workers: list[asyncio.Task[None]]) -> Iterator[None]:
         """Let the first Ctrl-C end the workers in order, and a second one end the process at once.
 
-        What is in flight is paid for, so it has a moment to come in.
+        What is in flight is paid for, so it has a moment to come in. A signal that the process ignores, as under
+        ``nohup``, goes on being ignored, and afterwards every signal is handled as it was.
         """
         loop = asyncio.get_running_loop()
 
-        def stop() -> None:
+        def stop(number: int) -> None:
             if self.interrupted:
-                os._exit(130)
+                # A terminal that is closed may say so more than once.
+                if number in (signal.SIGINT, signal.SIGTERM):
+                    os._exit(130)
+                return
             self.interrupted = True
             self._stop("interrupted")
             loop.call_later(LAST_WORDS, cancel)
@@ -252,17 +289,24 @@ class _Run:
             for worker in workers:
                 worker.cancel()
 
+        before = {number: signal.getsignal(number) for number in STOPPING}
+        taken = []
         try:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, stop)
+            for number, handler in before.items():
+                if handler is not signal.SIG_IGN:
+                    loop.add_signal_handler(number, stop, number)
+                    taken.append(number)
         except (NotImplementedError, RuntimeError, ValueError):
+            # Outside the main thread no signal comes here.
             yield
             return
         try:
             yield
         finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in taken:
                 loop.remove_signal_handler(number)
+                if before[number] is not None:
+                    signal.signal(number, before[number])
 
     async def _work(self, source: Iterator[Call]) -> None:
         for count, call in enumerate(source, start=1):
@@ -297,21 +341,18 @@ class _Run:
     async def _send(self, call: Call, key: str, digest: str, prompt: Prompt) -> None:
         future: asyncio.Future[ReplyRow | GaveUp] = asyncio.get_running_loop().create_future()
         self.in_progress[key] = future
-        number: int | None = None
+        hold: Hold | None = None
         row: ReplyRow | None = None
-        broken_off = 0
         request = Request(prompt, self.parameters, self.plan.task, call.instance, call.question, call.draw)
         try:
-            number = await self.meter.admit(prompt)
-            async with self.retrier.sending(request) as answered:
-                broken_off = answered.broken_off
+            hold = await self.meter.admit(prompt)
+            async with self.retrier.sending(request, hold) as answered:
                 row = _reply_row(key, digest, prompt, call.draw, answered)
                 self._record(call, row, new=True)
                 self.recent.put(key, row)
                 self.meter.learn(prompt, row)
             future.set_result(row)
         except GaveUp as failure:
-            broken_off = failure.broken_off
             future.set_result(failure)
             self._record_failure(call, key, failure)
         except LimitReached as limit:
@@ -322,18 +363,25 @@ class _Run:
             future.cancel()
             raise
         finally:
-            if number is not None:
-                self.meter.ended(number, row, broken_off)
+            if hold is not None:
+                hold.ended(row)
             if self.progress.money is not None:
                 self.progress.money = self.meter.spent
             del self.in_progress[key]
 
     def _record(self, call: Call, row: ReplyRow, new: bool) -> None:
-        scored = score(self.plan.task, call.question, row.to_reply())
+        try:
+            scored = score(self.plan.task, call.question, row.to_reply())
+        except Exception:
+            # Whatever is wrong with the reading, the reply is paid for.
+            if new:
+                self.writer.add(row)
+            raise
         answer = CallRow(**_plan_line(call, row.key), **scored.columns())
         self.writer.add(*((row, answer) if new else (answer,)))
         self.progress.done += 1
         self.failed_in_a_row = 0
+        self.failing_instances.clear()
 
     def _record_failure(self, call: Call, key: str, failure: GaveUp) -> None:
         trouble = failure.failure
@@ -351,12 +399,19 @@ class _Run:
             self._stop(f"{_REASON[trouble.kind]}: {trouble.message}")
         elif failure.too_long is not None:
             self._stop(f"the server asks to wait {duration(failure.too_long)}: {trouble.message}")
+        elif self.adapter.free:
+            # What another run does not hold is known at no cost, and says nothing about the next call.
+            return
         elif self.progress.failed >= HOPELESS and self.progress.done == 0:
             self._stop(f"the first {HOPELESS} calls all failed: {trouble.message}")
         elif trouble.kind in OF_THE_SERVER:
             self.failed_in_a_row += 1
             if self.failed_in_a_row >= max(HOPELESS, self.options.concurrency):
                 self._stop(f"{self.failed_in_a_row} calls in a row failed: {trouble.message}")
+        elif trouble.kind in OF_CALL_OR_SERVER:
+            self.failing_instances.add(call.instance.id)
+            if len(self.failing_instances) >= HOPELESS_INSTANCES:
+                self._stop(f"calls of {HOPELESS_INSTANCES} instances in a row failed: {trouble.message}")
 
     def _stop(self, reason: str) -> None:
         """Send nothing more; what is in flight may still come in."""

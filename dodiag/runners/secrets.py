@@ -99,11 +99,15 @@ def refuse_secret_url(url: str | None) -> None:
     Raises
     ------
     UsageError
-        If it has a user name or password, or a query field with the name of a secret.
+        If it is no URL, has a user name or password, or a query field with the name of a secret.
     """
     if url is None:
         return
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        message = f"the server's address is no URL: {error}"
+        raise UsageError(message, "Write it like http://127.0.0.1:8080/v1.") from None
     if parts.username or parts.password:
         what = "a user name"
     elif secret := next(

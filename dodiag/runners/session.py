@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import platform
 import subprocess
@@ -10,17 +11,16 @@ import threading
 from collections.abc import Coroutine, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
 
 import dodiag
-from dodiag.folder_lock import FolderLock
+from dodiag.folder_lock import FolderLock, unwritable
 from dodiag.interventions.design import Design
 from dodiag.interventions.plan import Plan
-from dodiag.interventions.price import TokenPrices
 from dodiag.problems import UsageError
-from dodiag.runners.budget import Budget
+from dodiag.runners.budget import Budget, Terms
 from dodiag.runners.estimate import announce, estimate
 from dodiag.runners.ledger import LEDGER, Ledger, is_unused
 from dodiag.runners.models import open_adapter
@@ -35,6 +35,25 @@ from dodiag.scm.source import Source
 
 PROTECTED = ("model", "endpoint", "sees_media", "parameters")
 
+RESERVED: Mapping[str, str] = {
+    "model": "Name the model with --model.",
+    "messages": "The plan makes the messages.",
+    "stream": "Replies are read whole.",
+    "stream_options": "Replies are read whole.",
+    "timeout": "Use --timeout.",
+    "api_base": "Use --base-url.",
+    "base_url": "Use --base-url.",
+    "num_retries": "Use --max-retries.",
+    "max_retries": "Use --max-retries.",
+    "mock_response": "Use sim: models.",
+}
+"""Names that are no sampling parameters: what they would change is not what the run says of itself."""
+
+LIBRARIES = ("networkx", "numpy", "pydantic", "aiohttp", "pillow", "litellm", "pgmpy")
+"""Libraries on which a run's requests and replies can depend; their versions are kept with it."""
+
+LONGEST_TIMEOUT = 86_400.0
+"""Seconds that a request may be allowed at the most."""
 
 SLACK = 10.0
 """Seconds that an adapter has to keep to its timeout by itself, before its call is given up."""
@@ -54,6 +73,11 @@ class ModelOptions:
         Name of the environment variable with the API key.
     parameters : mapping
         Sampling parameters that are sent with every call.
+
+    Raises
+    ------
+    UsageError
+        If the timeout is no length of time.
     """
 
     base_url: str | None = None
@@ -61,6 +85,10 @@ class ModelOptions:
     timeout: float = 300.0
     key_variable: str = "OPENAI_API_KEY"
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.timeout <= LONGEST_TIMEOUT:
+            raise UsageError(f"--timeout is {self.timeout:g}", "Give seconds above 0, a day at the most.")
 
 
 def start(
@@ -76,29 +104,27 @@ def start(
     if plan.pack is None:
         raise UsageError(f"task {plan.task.name} has no instances", "Run a task pack; dodiag generate makes one.")
     refuse_secret_parameters(model_options.parameters)
+    _refuse_other_parameters(model_options.parameters)
     refuse_secret_url(model_options.base_url)
     if not plan.call_count:
         raise UsageError("the plan has no calls", "None of its instances has a question of the asked units.")
     adapter = _adapter(model, plan, model_options)
     manifest = make_manifest(plan, model, adapter, model_options, run_options)
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file", "Choose another folder for --out.")
-    if not (folder / LEDGER).exists() and not is_unused(folder):
-        raise UsageError(f"{folder} is not empty and holds no run", "Choose another folder for --out.")
-    lock = FolderLock(folder)
-    try:
+    _refuse_folder(folder)
+    if not (folder / LEDGER).exists():
+        Terms(run_options.budget.cost, run_options.prices)
+    with contextlib.ExitStack() as stack:
+        stack.callback(FolderLock(folder).release)
         if (folder / LEDGER).exists():
-            ledger = Ledger(folder)
+            ledger = stack.enter_context(Ledger(folder))
             _refuse_other_run(ledger, manifest, folder)
-            run_options = replace(run_options, budget=kept_cost(run_options.budget, ledger.manifest))
         else:
             expected = estimate(plan, adapter, run_options, model_options.parameters)
             announce(expected, run_options.quiet)
             manifest["estimate"] = None if expected is None else expected.to_dict()
-            ledger = Ledger.create(folder, manifest)
-        return _execute(plan, adapter, ledger, bounded(run_options, model_options.timeout, adapter))
-    finally:
-        lock.release()
+            ledger = stack.enter_context(Ledger.create(folder, manifest))
+        options = bounded(on_its_terms(run_options, ledger), model_options.timeout, adapter)
+        return _execute(plan, adapter, ledger, options)
 
 
 def resume(folder: Path, pack_folder: Path | None, changes: Mapping[str, Any]) -> tuple[Plan, RunSummary]:
@@ -119,28 +145,21 @@ def resume(folder: Path, pack_folder: Path | None, changes: Mapping[str, Any]) -
     UsageError
         If the pack has changed since, or the run was made with a Python callable.
     """
-    ledger = Ledger(folder)
-    manifest = ledger.manifest
-    if not manifest["reopenable"]:
-        cure = f"Call dodiag.run(..., out='{folder}') with the same function again."
-        raise UsageError(f"the model of {folder} is a Python callable", cure)
-    plan = plan_of(manifest, pack_folder)
-    model_options = ModelOptions(**manifest["model_options"])
-    run_options = run_options_of(manifest, changes)
-    adapter = open_adapter(
-        manifest["model_name"],
-        task=plan.task,
-        base_url=model_options.base_url,
-        with_media=model_options.with_media,
-        timeout=model_options.timeout,
-        key_variable=model_options.key_variable,
-    )
-    _refuse_other_run(ledger, make_manifest(plan, manifest["model_name"], adapter, model_options, run_options), folder)
-    lock = FolderLock(folder)
-    try:
-        return plan, _execute(plan, adapter, ledger, bounded(run_options, model_options.timeout, adapter))
-    finally:
-        lock.release()
+    with contextlib.ExitStack() as stack:
+        ledger = stack.enter_context(Ledger(folder))
+        manifest = ledger.manifest
+        if not manifest["reopenable"]:
+            cure = f"Call dodiag.run(..., out='{folder}') with the same function again."
+            raise UsageError(f"the model of {folder} is a Python callable", cure)
+        plan = plan_of(manifest, pack_folder)
+        model_options = ModelOptions(**manifest["model_options"])
+        run_options = run_options_of(manifest, changes)
+        adapter = _adapter(manifest["model_name"], plan, model_options)
+        again = make_manifest(plan, manifest["model_name"], adapter, model_options, run_options)
+        _refuse_other_run(ledger, again, folder)
+        stack.callback(FolderLock(folder).release)
+        options = bounded(on_its_terms(run_options, ledger), model_options.timeout, adapter)
+        return plan, _execute(plan, adapter, ledger, options)
 
 
 def plan_of(manifest: Mapping[str, Any], pack_folder: Path | None = None) -> Plan:
@@ -171,28 +190,34 @@ def _pack_of(manifest: Mapping[str, Any], pack_folder: Path | None) -> Pack:
 
 
 def run_options_of(manifest: Mapping[str, Any], changes: Mapping[str, Any]) -> RunOptions:
-    """Return a manifest's run options with some replaced."""
-    stored = dict(manifest["run_options"])
-    retry = dict(stored.pop("retry"))
-    budget = kept_cost(changes.get("budget") or Budget(), manifest)
-    stored.pop("budget", None)
-    pair = stored.pop("input_price", None), stored.pop("output_price", None)
-    prices = stored.pop("prices", None) or (
-        dict(zip(("input", "output"), pair, strict=True)) if None not in pair else None
+    """Return a manifest's run options with some replaced; limits and prices are those of the changes alone."""
+    stored = manifest["run_options"]
+    chosen = {name: changes.get(name) for name in ("concurrency", "quiet", "max_retries")}
+    retry = dict(stored["retry"])
+    if chosen["max_retries"] is not None:
+        retry["max_retries"] = chosen["max_retries"]
+    return RunOptions(
+        concurrency=stored["concurrency"] if chosen["concurrency"] is None else chosen["concurrency"],
+        retry=RetryPolicy(**retry),
+        prices=changes.get("prices"),
+        quiet=stored["quiet"] if chosen["quiet"] is None else chosen["quiet"],
+        budget=changes.get("budget") or Budget(),
     )
-    chosen = changes.get("prices") or (None if prices is None else TokenPrices(**prices))
-    if (retries := changes.get("max_retries")) is not None:
-        retry["max_retries"] = retries
-    for name in ("concurrency", "quiet"):
-        if changes.get(name) is not None:
-            stored[name] = changes[name]
-    return RunOptions(**stored, retry=RetryPolicy(**retry), prices=chosen, budget=budget)
 
 
-def kept_cost(budget: Budget, manifest: Mapping[str, Any]) -> Budget:
-    """Return a budget with the run's own limit of money, where it names none: a limit is not lost by continuing."""
-    kept = (manifest["run_options"].get("budget") or {}).get("cost")
-    return budget if budget.cost is not None or kept is None else replace(budget, cost=kept)
+def on_its_terms(options: RunOptions, ledger: Ledger) -> RunOptions:
+    """Return run options with the limit of money and the prices that a run was given last, where they name none.
+
+    What they name is kept with the run, so that a limit is not lost by continuing, in whatever way it was set.
+
+    Raises
+    ------
+    UsageError
+        If money is limited and the prices are not known.
+    """
+    terms = Terms.agreed(options.budget.cost, options.prices, ledger)
+    terms.keep(ledger)
+    return replace(options, prices=terms.prices, budget=replace(options.budget, cost=terms.cost))
 
 
 def make_manifest(
@@ -206,7 +231,7 @@ def make_manifest(
         "revision": _git_revision(),
         "python": platform.python_version(),
         "platform": platform.platform(terse=True),
-        "libraries": {name: version(name) for name in ("networkx", "numpy", "pydantic", "aiohttp", "pillow")},
+        "libraries": _versions(),
         "task": plan.task.name,
         "task_version": plan.task.version,
         "task_graph": task_to_dict(plan.task),
@@ -259,39 +284,86 @@ def bounded(options: RunOptions, timeout: float, adapter: Adapter) -> RunOptions
 
 
 def _execute(plan: Plan, adapter: Adapter, ledger: Ledger, options: RunOptions) -> RunSummary:
-    try:
-        summary = run_in_loop(execute(plan, adapter, ledger, options))
-        ended = datetime.now(UTC).isoformat(timespec="seconds")
-        ledger.write_meta("ended", {"at": ended, **asdict(summary)})
-        return summary
-    finally:
-        ledger.close()
+    summary = run_in_loop(execute(plan, adapter, ledger, options))
+    ended = datetime.now(UTC).isoformat(timespec="seconds")
+    ledger.write_meta("ended", {"at": ended, **asdict(summary)})
+    return summary
 
 
 Result = TypeVar("Result")
 
 
 def run_in_loop(coroutine: Coroutine[Any, Any, Result]) -> Result:
-    """Run a coroutine to its end, from plain code or from inside a notebook's running loop."""
+    """Run a coroutine to its end, from plain code or from inside a notebook's running loop.
+
+    Nothing goes on when it is left: Ctrl-C in a notebook cancels the coroutine, which may still end in order, and is
+    raised when it has ended.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(coroutine)
     results: list[Result] = []
     errors: list[BaseException] = []
+    tasks: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
+    # A thread is not joined: where Ctrl-C breaks that off, Python takes the thread for ended.
+    started, ended = threading.Event(), threading.Event()
+
+    async def to_its_end() -> Result:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.append((asyncio.get_running_loop(), task))
+        started.set()
+        return await coroutine
 
     def work() -> None:
         try:
-            results.append(asyncio.run(coroutine))
+            results.append(asyncio.run(to_its_end()))
         except BaseException as error:
             errors.append(error)
+        finally:
+            started.set()
+            ended.set()
 
-    thread = threading.Thread(target=work, name="dodiag-run")
-    thread.start()
-    thread.join()
+    interruption: KeyboardInterrupt | None = None
+    threading.Thread(target=work, name="dodiag-run").start()
+    while not ended.is_set():
+        try:
+            ended.wait()
+        except KeyboardInterrupt as pressed:
+            interruption = pressed
+            started.wait()
+            for loop, task in tasks:
+                # The loop may have ended in the meantime.
+                with contextlib.suppress(RuntimeError):
+                    loop.call_soon_threadsafe(task.cancel)
+    if interruption is not None:
+        raise interruption
     if errors:
         raise errors[0]
     return results[0]
+
+
+def _refuse_other_parameters(parameters: Mapping[str, Any]) -> None:
+    """Refuse parameters by which a request would not be what the manifest says of it, or would not be JSON."""
+    for name, value in parameters.items():
+        if name in RESERVED:
+            raise UsageError(f"'{name}' is no sampling parameter", RESERVED[name])
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"parameter '{name}' cannot be sent: {error}", "Give a JSON value.") from None
+
+
+def _refuse_folder(folder: Path) -> None:
+    """Refuse a folder in which no run can start or go on."""
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise UsageError(f"{folder} is a file", "Choose another folder for --out.")
+        if not (folder / LEDGER).exists() and not is_unused(folder):
+            raise UsageError(f"{folder} is not empty and holds no run", "Choose another folder for --out.")
+    except OSError as error:
+        raise unwritable(folder, error) from None
 
 
 def _refuse_other_run(ledger: Ledger, manifest: Mapping[str, Any], folder: Path) -> None:
@@ -307,12 +379,20 @@ def _refuse_other_run(ledger: Ledger, manifest: Mapping[str, Any], folder: Path)
             raise UsageError(message, "Choose another folder for --out.")
 
 
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in LIBRARIES:
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
 def _git_revision() -> str | None:
-    """Return the revision of the source checkout that is running, if it is one."""
+    """Return the revision of the source checkout that is running, if it is one; ``-dirty`` behind it if edited."""
     source = Path(dodiag.__file__).resolve().parent.parent
     if not (source / ".git").exists():
         return None
-    command = ["git", "-C", str(source), "rev-parse", "HEAD"]
+    command = ["git", "-C", str(source), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=True)
     except (OSError, subprocess.SubprocessError):

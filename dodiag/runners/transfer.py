@@ -13,6 +13,7 @@ from typing import Any
 
 from dodiag.folder_lock import FolderLock
 from dodiag.problems import UsageError
+from dodiag.runners.budget import ACCOUNT, TERMS, broken_off_together
 from dodiag.runners.ledger import (
     COLUMNS,
     DRAFT,
@@ -158,9 +159,10 @@ def _union(ledgers: Sequence[Ledger], made: Ledger) -> int:
             for table in ("failures", "verdicts"):
                 for row in ledger.rows(table):
                     writer.add(row)
-        for name in ("judge", "judges"):
+        for name in ("judge", "judges", TERMS):
             if (value := next((v for v in (ledger.meta(name) for ledger in ledgers) if v), None)) is not None:
                 made.write_meta(name, value)
+        made.write_meta(ACCOUNT, broken_off_together([ledger.meta(ACCOUNT) or {} for ledger in ledgers]))
     finally:
         writer.close()
     return conflicts

@@ -1,15 +1,29 @@
 """What a run may spend: calls, money, time; it stops before, says so, and goes on where it stopped."""
 
+import asyncio
+import random
+import signal
+import subprocess
+import sys
 import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from packs import sums_pack
 from servers import completion, failure, serving
+from test_ledger import reply
 
 import dodiag
 from dodiag.cli import main
+from dodiag.interventions.price import TokenPrices
+from dodiag.interventions.prompts import Prompt
 from dodiag.problems import UsageError
+from dodiag.runners.budget import Budget, LimitReached, Meter
 from dodiag.runners.ledger import Ledger
+from dodiag.runners.retry import RetryPolicy
+from dodiag.runners.runner import RunOptions
+from dodiag.runners.session import ModelOptions, start
 
 PRICES = {"input_price": 1000.0, "output_price": 10000.0}
 COST = (12 * 1000 + 3 * 10000) / 1e6
@@ -96,15 +110,129 @@ def test_what_is_in_flight_at_the_deadline_still_comes_in(tmp_path):
         assert served.requests == 220
 
 
+def test_requests_that_are_retries_count(tmp_path):
+    """Five requests are five requests, however many calls they belong to."""
+    plan = dodiag.make_plan(sums_pack(tmp_path / "p", 4))
+    with serving(lambda text, _: failure(500)) as served:
+        found = started(plan, tmp_path / "r", served.url, Budget(calls=5))
+        assert served.requests == 5
+    assert "limit of --max-calls" in found.stopped
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_requests_that_may_be_billed_without_a_reply_do_not_exceed_the_money(tmp_path, concurrency):
+    """A provider may bill every request that timed out, retries included: each counts before the next is sent."""
+    pack = sums_pack(tmp_path / "p", 4)
+    most = max(len(text.encode()) for text in prompts_of(pack)) * 1000 / 1e6 + 3 * 10000 / 1e6
+    with serving(lambda text, _: "1", delay=0.5) as served:
+        found = started(
+            dodiag.make_plan(pack), tmp_path / "r", served.url, Budget(cost=4.5 * most), concurrency, timeout=0.1
+        )
+        assert 4 <= served.requests == found.account.broken_off
+        assert served.requests * COST <= 4.5 * most
+    with Ledger(tmp_path / "r") as ledger:
+        assert ledger.meta("account")["held"] <= 4.5 * most
+    assert "--max-cost" in found.stopped
+
+
+def prompts_of(pack):
+    plan = dodiag.make_plan(pack)
+    assembler = plan.assembler(False)
+    return [assembler.prompt(call.instance, call.question, call.configuration).text for call in plan.calls()]
+
+
+def started(plan, folder, url, budget, concurrency=4, timeout=30.0, retries=4):
+    """Run a plan with quick retries."""
+    retry = RetryPolicy(retries, base=0.01, adaptive=False)
+    options = ModelOptions(base_url=url, timeout=timeout, parameters={"max_tokens": 3})
+    return start(
+        plan, "openai/m", folder, options, RunOptions(concurrency, retry, TokenPrices(1000, 10000), True, budget)
+    )
+
+
+def test_requests_given_up_at_the_deadline_are_counted(tmp_path):
+    plan = dodiag.make_plan(sums_pack(tmp_path / "p", 4))
+    with serving(lambda text, _: "1", delay=2.0) as served:
+        found = started(plan, tmp_path / "r", served.url, Budget(seconds=0.3, grace=0.1))
+        assert found.account.broken_off == served.requests == 4
+    assert "4 requests in flight were given up" in found.stopped
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 12), st.integers(0, 10_000), st.sampled_from([0.5, 3.0, 8.0]))
+def test_whatever_becomes_of_calls_none_waits_for_ever_and_the_limit_holds(tmp_path_factory, calls, seed, limit):
+    """Calls that break off and ask again, at once or later, beside others that end."""
+    draw = random.Random(seed)
+    prompt = Prompt("x" * 100)
+    most = 100 * 1000 / 1e6
+    answered = reply("k", "7")
+
+    async def one(meter):
+        try:
+            hold = await meter.admit(prompt)
+            while draw.random() < 0.5:
+                await asyncio.sleep(0)
+                hold.broke_off()
+                await hold.again()
+        except LimitReached:
+            return
+        await asyncio.sleep(0)
+        hold.ended(answered if draw.random() < 0.7 else None)
+
+    async def all_of_them(meter):
+        await asyncio.wait_for(asyncio.gather(*(one(meter) for _ in range(calls))), 20)
+
+    with Ledger.create(tmp_path_factory.mktemp("m") / "r", {}) as ledger:
+        meter = Meter(Budget(cost=limit), TokenPrices(1000, 0), {"max_tokens": 1}, ledger)
+        asyncio.run(all_of_them(meter))
+        account = meter.account
+        assert account.broken_off * most + account.money <= limit + 1e-9
+        meter.save(ledger)
+        assert ledger.meta("account")["held"] == pytest.approx(account.broken_off * most)
+
+
+def test_what_broke_off_outlives_a_process_that_is_killed(tmp_path):
+    """It is in no reply, so it is written down within a second of its happening."""
+    pack = sums_pack(tmp_path / "p", 4)
+    with serving(lambda text, _: "1", delay=1.0) as served:
+        code = KILLED.format(pack=str(pack.folder), out=str(tmp_path / "r"), url=served.url)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert done.returncode == -signal.SIGKILL, done.stderr
+    with Ledger(tmp_path / "r") as ledger:
+        assert ledger.meta("account")["broken_off"] >= 2
+        assert ledger.meta("account")["held"] > 0
+
+
+KILLED = """
+import os, threading, time
+from pathlib import Path
+import dodiag
+from dodiag.runners.ledger import Ledger
+
+def kill_when_written():
+    while True:
+        time.sleep(0.02)
+        if Path({out!r}, "ledger.sqlite").exists():
+            with Ledger(Path({out!r})) as ledger:
+                if ledger.meta("account"):
+                    os.kill(os.getpid(), 9)
+
+threading.Thread(target=kill_when_written, daemon=True).start()
+dodiag.run({pack!r}, "openai/m", {out!r}, base_url={url!r}, timeout=0.1, concurrency=2, max_retries=9,
+           max_cost=1000.0, input_price=1.0, output_price=1.0)
+"""
+
+
 @pytest.mark.parametrize("options", [{"max_calls": 0}, {"max_cost": -1.0, **PRICES}, {"deadline": float("nan")}])
 def test_limits_are_above_0(tmp_path, options):
     with pytest.raises(UsageError, match="above 0"):
         dodiag.run(sums_pack(tmp_path / "p", 1), "sim:default", tmp_path / "r", **options)
 
 
-def test_money_needs_prices(tmp_path):
+def test_money_needs_prices_before_anything_is_written(tmp_path):
     with pytest.raises(UsageError, match="needs prices"):
         dodiag.run(sums_pack(tmp_path / "p", 1), "sim:default", tmp_path / "r", max_cost=1.0)
+    assert not (tmp_path / "r").exists()
 
 
 def test_the_command_says_what_stopped_it_and_what_was_spent(tmp_path, monkeypatch, capsys):
@@ -119,7 +247,7 @@ def test_the_command_says_what_stopped_it_and_what_was_spent(tmp_path, monkeypat
         assert caught.value.code == 3
         captured = capsys.readouterr()
         assert f"{3 * COST:.4f} spent" in captured.out
-        assert "3 calls were sent, the limit of --max-calls" in captured.err
+        assert "3 requests were sent, the limit of --max-calls" in captured.err
         assert "dodiag resume" in captured.err
         monkeypatch.setattr("sys.argv", ["dodiag", "resume", str(tmp_path / "r"), "--quiet"])
         with pytest.raises(SystemExit) as caught:
@@ -138,6 +266,28 @@ def test_a_limit_of_money_outlives_the_process_until_it_is_lifted(tmp_path):
         assert first.money + again.money <= 15 * COST
         assert dodiag.resume(tmp_path / "r", max_cost=float("inf")).complete
     assert served.requests == 44
+
+
+@pytest.mark.parametrize("continued", ["resume", "run"])
+def test_a_limit_that_is_set_later_is_kept_with_its_prices(tmp_path, continued):
+    """A run that is given a limit is not continued without it, whether or not it began with one."""
+    pack = sums_pack(tmp_path / "p", 4)
+    with serving(lambda text, _: "1") as served:
+        options = {"base_url": served.url, "parameters": {"max_tokens": 3}, "concurrency": 2}
+        dodiag.run(pack, "openai/m", tmp_path / "r", max_calls=5, **options)
+        dodiag.resume(tmp_path / "r", max_cost=15 * COST, prices=TokenPrices(1000, 10000))
+        sent = served.requests
+        again = (
+            dodiag.resume(tmp_path / "r")
+            if continued == "resume"
+            else dodiag.run(pack, "openai/m", tmp_path / "r", **options)
+        )
+        assert "--max-cost" in again.stopped
+        assert again.account.money <= 15 * COST
+        assert served.requests == sent
+        assert dodiag.resume(tmp_path / "r", max_cost=float("inf")).complete
+    with Ledger(tmp_path / "r") as ledger:
+        assert ledger.meta("terms")["cost"] is None, "lifted for good"
 
 
 def test_requests_that_broke_off_count_against_the_money_and_are_shown(tmp_path):

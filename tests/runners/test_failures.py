@@ -2,11 +2,12 @@
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from time import time
+from time import time, tzset
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from multidict import CIMultiDict
 
 from dodiag.interventions.price import seconds_of_span
 from dodiag.runners.adapters.chat import reply_of, usage_of
@@ -311,7 +312,22 @@ def test_waits_are_read_from_every_header_that_servers_use(headers, seconds):
     assert asked_wait(headers) == (None if seconds is None else pytest.approx(seconds))
 
 
-def test_moments_are_spans_from_now():
+def test_of_two_waits_the_longer_is_kept():
+    """As where a gateway adds its own header to the server's."""
+    for waits in (("5", "60"), ("60", "5"), ("60", "soon")):
+        assert asked_wait(CIMultiDict([("Retry-After", wait) for wait in waits])) == 60
+
+
+@pytest.fixture(params=["UTC", "America/New_York", "Asia/Tokyo"])
+def zone(request, monkeypatch):
+    monkeypatch.setenv("TZ", request.param)
+    tzset()
+    yield request.param
+    monkeypatch.undo()
+    tzset()
+
+
+def test_moments_are_spans_from_now(zone):
     later = datetime.now(UTC) + timedelta(seconds=30)
     for headers in (
         {"Retry-After": format_datetime(later, usegmt=True)},
@@ -322,6 +338,8 @@ def test_moments_are_spans_from_now():
         assert asked_wait(headers) == pytest.approx(30, abs=2)
     past = format_datetime(datetime.now(UTC) - timedelta(hours=1), usegmt=True)
     assert asked_wait({"Retry-After": past}) == 0
+    for form in ("%a, %d %b %Y %H:%M:%S", "%a, %d %b %Y %H:%M:%S -0000", "%a %b %d %H:%M:%S %Y"):
+        assert asked_wait({"Retry-After": later.strftime(form)}) == pytest.approx(30, abs=2), zone
     limits = {"anthropic-ratelimit-tokens-remaining": "0", "anthropic-ratelimit-tokens-reset": later.isoformat()}
     assert asked_wait({**limits, "anthropic-ratelimit-requests-reset": datetime.now(UTC).isoformat()}) > 20
 
@@ -357,12 +375,63 @@ def test_waits_are_read_from_the_body_where_no_header_says_one(body, seconds):
         ({"choices": [{"finish_reason": "abort", "message": {"content": ""}}]}, FailureKind.INTERNAL),
         ({"choices": [{"error": {"code": 524, "message": "late"}, "message": {"content": "7"}}]}, FailureKind.TIMEOUT),
         ({"choices": []}, FailureKind.INTERNAL),
+        ({"choices": [{"error": "boom", "message": {"content": "7"}}]}, FailureKind.INTERNAL),
+        (
+            {"choices": [{"message": {"content": "7"}}], "error": {"code": 503, "message": "late"}},
+            FailureKind.OVERLOADED,
+        ),
     ],
 )
 def test_errors_sent_as_successes_are_failures_and_never_answers(body, kind):
     with pytest.raises(CallFailed) as caught:
         reply_of(body)
     assert caught.value.kind is kind
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {},
+        {"finish_reason": "stop"},
+        {"finish_reason": "stop", "message": None},
+        {"finish_reason": "stop", "message": "7"},
+        {"finish_reason": "length", "message": ["7"]},
+        {"finish_reason": "stop", "text": "7"},
+        {"finish_reason": "stop", "delta": {"content": "7"}},
+        {"finish_reason": "stop", "message": {"content": 7}},
+        {"finish_reason": "stop", "message": {"content": {"text": "7"}}},
+        {"finish_reason": "stop", "message": {"content": "7", "refusal": {"text": "no"}}},
+        {"finish_reason": "stop", "message": {"content": "7", "refusal": True}},
+    ],
+)
+def test_a_choice_without_a_message_is_missing_and_not_wrong(choice):
+    """The model did not say nothing: its server, or something before it, did not say what it said."""
+    with pytest.raises(CallFailed, match="not a chat completion") as caught:
+        reply_of({"choices": [choice]})
+    assert caught.value.kind is FailureKind.INTERNAL
+    assert caught.value.maybe_billed
+
+
+@pytest.mark.parametrize(
+    ("choice", "text", "finish"),
+    [
+        ({"finish_reason": "content_filter"}, None, Finish.REFUSAL),
+        ({"finish_reason": "length", "message": None}, None, Finish.LENGTH),
+        ({"finish_reason": "tool_calls", "message": {"content": None, "tool_calls": [{}]}}, None, Finish.STOP),
+        ({"message": {"content": None, "reasoning_content": "hm"}}, None, Finish.STOP),
+        ({"message": {"content": [{"type": "text", "text": "A"}, {"type": "text", "text": "B"}]}}, "AB", Finish.STOP),
+        (
+            {"message": {"content": [{"type": "reasoning", "text": "A?"}, {"type": "text", "text": "B"}]}},
+            "B",
+            Finish.STOP,
+        ),
+        ({"message": {"content": [{"text": "A"}, None, "x", {"type": "image_url"}]}}, "A", Finish.STOP),
+        ({"message": {"content": []}}, "", Finish.STOP),
+    ],
+)
+def test_a_message_is_its_text_and_no_more(choice, text, finish):
+    found = reply_of({"choices": [choice]})
+    assert (found.text, found.finish) == (text, finish)
 
 
 @pytest.mark.parametrize(
@@ -421,14 +490,14 @@ def test_tokens_have_one_meaning_whoever_reports_them(usage, expected):
     assert usage_of(usage) == Usage(*expected)
 
 
+NAMES = ["error", "code", "type", "message", "details", "metadata", "choices", "usage", "violations"]
+NAMES += ["content", "refusal", "text", "finish_reason", "reasoning"]
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(
-                ["error", "code", "type", "message", "details", "metadata", "choices", "usage", "violations"]
-            ),
+            st.sampled_from(NAMES),
             inner,
             max_size=4,
         )
@@ -442,7 +511,18 @@ json_values = st.recursive(
 def test_no_body_ends_in_anything_but_a_reply_or_a_failure(status, body):
     for read in (lambda: refused_or_failed(status, body, {}), lambda: reply_of(body)):
         found = failed_with(read)
-        assert found.message if isinstance(found, CallFailed) else found.finish in Finish
+        if isinstance(found, CallFailed):
+            assert found.message
+        else:
+            assert found.finish in Finish
+            assert isinstance(found.text, str | None)
+
+
+@settings(max_examples=200)
+@given(st.dictionaries(st.sampled_from(["message", "finish_reason", "error", "text"]), json_values, max_size=4))
+def test_no_choice_ends_in_anything_but_a_reply_or_a_failure(choice):
+    found = failed_with(lambda: reply_of({"choices": [choice]}))
+    assert isinstance(found, CallFailed) or isinstance(found.text, str | None)
 
 
 @settings(max_examples=200)

@@ -1,6 +1,8 @@
 """The ledger on its own: what is handed over is there for everybody, at once and for good."""
 
+import contextlib
 import random
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -11,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dodiag.folder_lock import FolderLock
-from dodiag.problems import UsageError
+from dodiag.problems import DodiagError, UsageError
 from dodiag.runners.ledger import CallRow, FailureRow, Ledger, LedgerWriter, ReplyRow
 
 COUNT = """
@@ -119,6 +121,19 @@ def test_the_lock_is_for_one_and_ends_with_it(tmp_path):
         FolderLock(tmp_path)
     first.release()
     FolderLock(tmp_path).release()
+
+
+def test_a_ledger_that_another_process_holds_is_said_to_be_held(tmp_path, monkeypatch):
+    monkeypatch.setattr("dodiag.runners.ledger.PATIENCE", 0.05)
+    Ledger.create(tmp_path / "r", {}).close()
+    writer = LedgerWriter(tmp_path / "r" / "ledger.sqlite")
+    with contextlib.closing(sqlite3.connect(tmp_path / "r" / "ledger.sqlite")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(DodiagError, match="End the other process that holds it"):
+            writer.add(reply("a", "1"), call(0, "a"))
+    writer.close()
+    with Ledger(tmp_path / "r") as ledger:
+        assert [row.key for row in ledger.calls()] == ["a"], "what could not be written is tried once more at the end"
 
 
 def test_a_run_is_made_whole_or_not_at_all(tmp_path):

@@ -113,6 +113,15 @@ def test_calls_that_wait_for_a_retry_hold_nobody_up(tmp_path):
     assert max(later - earlier for earlier, later in itertools.pairwise(times)) < 2.5
 
 
+def test_the_deadline_of_a_call_begins_with_its_first_try_and_not_with_its_turn(tmp_path):
+    """One place, and four calls that wait for it: the last has its retry like the first."""
+    plan = dodiag.make_plan(sums_pack(tmp_path / "p", 5), units=["X1"], states=["n"])
+    policy = RetryPolicy(max_retries=1, base=0.01, call_deadline=1.0, adaptive=False)
+    with serving(lambda text, before: failure(500) if before < 1 else "1", delay=0.3) as served:
+        assert run(plan, "openai/m", tmp_path / "r", policy=policy, concurrency=1, base_url=served.url).complete
+        assert served.requests == 10
+
+
 def test_failed_calls_are_sent_again_on_resume_and_only_those(tmp_path):
     pack = sums_pack(tmp_path / "p", 5)
     broken = {"now": True}

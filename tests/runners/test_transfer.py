@@ -68,6 +68,19 @@ def test_of_two_samples_of_one_request_the_first_named_stands_with_its_reading(p
             assert sum(1 for _ in ledger.calls()) == 47
 
 
+def test_what_may_be_billed_and_what_was_agreed_is_not_lost_in_a_union(parts):
+    folder, _ = parts
+    for name, broken_off in (("a", 2), ("b", 3)):
+        with Ledger(folder / name) as ledger:
+            ledger.write_meta("account", {"broken_off": broken_off, "held": broken_off / 2})
+            ledger.write_meta("terms", {"cost": 10.0 * broken_off, "prices": {"input": 1.0, "output": 1.0}})
+    merge([folder / "b", folder / "a"], folder / "c")
+    with Ledger(folder / "c") as ledger:
+        assert ledger.meta("account") == {"broken_off": 5, "held": 2.5}
+        assert ledger.meta("terms")["cost"] == 30.0, "of the run named first"
+    assert dodiag.resume(folder / "c", max_calls=1).account.broken_off == 5
+
+
 def test_other_runs_are_no_parts(parts, tmp_path):
     folder, served = parts
     other = sums_pack(tmp_path / "q", 3)

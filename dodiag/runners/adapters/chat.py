@@ -19,6 +19,9 @@ CUT_OFF = frozenset({"length", "max_tokens", "model_length", "model_context_wind
 BROKEN = frozenset({"error", "abort", "cancelled"})
 """Reasons to finish that mean the server, not the model, ended the reply."""
 
+TEXT_PARTS = (None, "text", "output_text")
+"""Types of the parts of a message that are its text."""
+
 MOST_TOKENS = 2**53
 """A server that reports more has not counted: no number is better than that one."""
 
@@ -43,33 +46,43 @@ def reply_of(body: Mapping[str, Any]) -> Reply:
     Raises
     ------
     CallFailed
-        If the body is no chat completion, or an error sent as a success.
+        If the body is no chat completion, or an error sent as a success. A choice without a message, or with content
+        that is neither text nor parts, is no answer of the model, unless it says that it was refused or cut off.
     """
-    try:
-        choice = body["choices"][0]
-        message = choice.get("message") or {}
-    except (KeyError, IndexError, TypeError, AttributeError):
-        if isinstance(body, Mapping) and body.get("error"):
-            return _failed_success(body)
-        raise CallFailed(
-            FailureKind.INTERNAL, "the server's reply is not a chat completion", maybe_billed=True
-        ) from None
+    if not isinstance(body, Mapping):
+        raise _no_completion()
+    if body.get("error"):
+        return _failed_success(body)
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(choice, Mapping):
+        raise _no_completion()
     reason = str(choice.get("finish_reason") or "").lower()
     if choice.get("error") or reason in BROKEN:
-        return _failed_success(choice if choice.get("error") else {"error": f"the reply ended with '{reason}'"})
-    refusal = message.get("refusal")
-    text = refusal or _text(message.get("content"))
+        return _failed_success({"error": choice.get("error") or f"the reply ended with '{reason}'"})
+    message, ended_early = choice.get("message"), reason in REFUSED | CUT_OFF
+    if not isinstance(message, Mapping):
+        if message is not None or not ended_early:
+            raise _no_completion()
+        message = {}
+    content, refusal = message.get("content"), message.get("refusal")
+    if not isinstance(content, str | list | None) or not isinstance(refusal, str | None):
+        raise _no_completion()
     finish = Finish.LENGTH if reason in CUT_OFF else Finish.STOP
     if refusal or reason in REFUSED:
         finish = Finish.REFUSAL
     reasoning = message.get("reasoning_content") or message.get("reasoning")
     return Reply(
-        text=text,
+        text=refusal or _text(content),
         finish=finish,
         reasoning=reasoning if isinstance(reasoning, str) else None,
         usage=usage_of(body.get("usage")),
         model=body.get("model") if isinstance(body.get("model"), str) else None,
     )
+
+
+def _no_completion() -> CallFailed:
+    return CallFailed(FailureKind.INTERNAL, "the server's reply is not a chat completion", maybe_billed=True)
 
 
 def _failed_success(body: Mapping[str, Any]) -> Reply:
@@ -80,11 +93,12 @@ def _failed_success(body: Mapping[str, Any]) -> Reply:
     return refused_or_failed(status, body, {})
 
 
-def _text(content: Any) -> str | None:
-    if isinstance(content, list):
-        parts = [part.get("text") for part in content if isinstance(part, dict)]
-        return "".join(part for part in parts if isinstance(part, str))
-    return content if isinstance(content, str) else None
+def _text(content: str | list[Any] | None) -> str | None:
+    """Return the text of a message; parts of other types, such as reasoning, are no part of the answer."""
+    if not isinstance(content, list):
+        return content
+    parts = [part.get("text") for part in content if isinstance(part, Mapping) and part.get("type") in TEXT_PARTS]
+    return "".join(part for part in parts if isinstance(part, str))
 
 
 def usage_of(usage: Any) -> Usage:

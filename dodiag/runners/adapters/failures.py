@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any
@@ -245,8 +245,8 @@ def refused_or_failed(status: int, body: Any, headers: Mapping[str, str]) -> Rep
 def asked_wait(headers: Mapping[str, str], error: ServerError | None = None) -> float | None:
     """Return the seconds that a server asks to wait; None where it says nothing that can be understood.
 
-    In order: ``retry-after-ms``, ``Retry-After`` as seconds or as a date, the reset times of limits that have nothing
-    left, and what the body says.
+    In order: ``retry-after-ms``, ``Retry-After`` as seconds or as a date (the longest, where a gateway adds its own),
+    what the body says, and the reset times of limits that have nothing left.
 
     Parameters
     ----------
@@ -258,8 +258,9 @@ def asked_wait(headers: Mapping[str, str], error: ServerError | None = None) -> 
     for name in ("retry-after-ms", "x-ms-retry-after-ms"):
         if (milliseconds := _number(found.get(name))) is not None:
             return milliseconds / 1000
-    if (seconds := seconds_of(found.get("retry-after"))) is not None:
-        return seconds
+    asked = [seconds_of(str(value).strip()) for name, value in headers.items() if str(name).lower() == "retry-after"]
+    if waits := [seconds for seconds in asked if seconds is not None]:
+        return max(waits)
     if error is not None and error.wait is not None:
         return error.wait
     return _until_reset(found)
@@ -314,7 +315,10 @@ def seconds_of(retry_after: str | None) -> float | None:
     else:
         return max(0.0, value) if math.isfinite(value) else None
     try:
-        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time())
+        moment = parsedate_to_datetime(retry_after)
+        # A date of HTTP is in Greenwich time, also where it does not say so.
+        moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        return max(0.0, moment.timestamp() - time())
     except (TypeError, ValueError, OverflowError):
         return None
 

@@ -51,7 +51,7 @@ class FunctionAdapter:
         else:
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="dodiag-function")
-            result = await asyncio.get_running_loop().run_in_executor(self._threads, self._function, request)
+            result = await asyncio.get_running_loop().run_in_executor(self._threads, self._called, request)
             if inspect.isawaitable(result):
                 result = await result
         if isinstance(result, Reply):
@@ -59,6 +59,17 @@ class FunctionAdapter:
         if result is None or isinstance(result, str):
             return Reply(result)
         raise UsageError(f"the function returned {type(result).__name__}", "Return a text or a Reply.")
+
+    def _called(self, request: Request) -> str | Reply | Awaitable[str | Reply | None] | None:
+        """Call the function; what it raises has to be an error that can come out of a thread.
+
+        A future takes no ``StopIteration``, as of a list of replies that has come to its end, and takes
+        ``CancelledError`` for its own: the call would never end, or vanish.
+        """
+        try:
+            return self._function(request)
+        except (StopIteration, asyncio.CancelledError) as error:
+            raise RuntimeError(f"the function {self.model} raised {type(error).__name__}") from error
 
     async def close(self) -> None:
         """Let the threads end."""

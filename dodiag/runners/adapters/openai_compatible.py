@@ -18,6 +18,15 @@ if TYPE_CHECKING:
 
 OPENAI = "https://api.openai.com/v1"
 
+PATH = "/chat/completions"
+"""Where a server answers, behind its base URL."""
+
+BEGIN = 120
+"""Characters of a reply that is no JSON, to tell by what it is."""
+
+MOST_BYTES = 64 * 2**20
+"""Bytes of a response, unpacked, that are read: no reply is longer, and a broken server cannot fill the memory."""
+
 
 def checked_base_url(base_url: str) -> str:
     """Return a base URL without its trailing slash.
@@ -25,13 +34,22 @@ def checked_base_url(base_url: str) -> str:
     Raises
     ------
     UsageError
-        If it is not an http(s) URL, or carries a secret (user, password or query), which would end up in the ledger.
+        If it is not an http(s) URL, carries a secret (user, password or query), which would end up in the ledger, or
+        names the path of the chat completions too.
     """
-    parts = urlsplit(base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError("--base-url is not an http(s) URL", "Write it like http://127.0.0.1:8080/v1.")
+    cure = "Write it like http://127.0.0.1:8080/v1."
+    base_url = base_url.strip()
+    try:
+        parts = urlsplit(base_url)
+        whole = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and not parts.fragment
+    except ValueError:
+        whole = False
+    if not whole or any(character.isspace() for character in base_url):
+        raise UsageError("--base-url is not an http(s) URL", cure)
     if parts.username or parts.password or parts.query:
         raise UsageError("--base-url carries a secret or a query", "Put the key into the environment instead.")
+    if parts.path.rstrip("/").endswith(PATH):
+        raise UsageError(f"--base-url ends with {PATH}", f"Leave that out: {cure[0].lower()}{cure[1:]}")
     return base_url.rstrip("/")
 
 
@@ -50,6 +68,11 @@ class OpenAICompatible:
         Seconds that one request may take.
     key_variable : str
         Environment variable that holds the API key. It is read when a request is sent and is never stored.
+
+    Raises
+    ------
+    UsageError
+        If the address is none, or the key cannot be sent.
     """
 
     def __init__(
@@ -69,6 +92,7 @@ class OpenAICompatible:
         self.timeout = timeout
         self.key_variable = key_variable
         keeps_secret(key_variable)
+        self._authorization()
         self._session: aiohttp.ClientSession | None = None
 
     def _open(self) -> aiohttp.ClientSession:
@@ -85,14 +109,14 @@ class OpenAICompatible:
         """Return the model's reply, or raise :class:`CallFailed`; one HTTP request."""
         import aiohttp
 
-        key = os.environ.get(self.key_variable)
-        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+        headers = {"Content-Type": "application/json"} | self._authorization()
         body = {"model": self.name, "messages": messages_of(request.prompt), **request.parameters}
         payload = json.dumps(body).encode()
         try:
-            url = f"{self.endpoint}/chat/completions"
-            async with self._open().post(url, data=payload, headers=headers) as response:
-                content = await response.read()
+            url = f"{self.endpoint}{PATH}"
+            # A redirection would send prompts, pictures and key to another address than the run names, or lose them.
+            async with self._open().post(url, data=payload, headers=headers, allow_redirects=False) as response:
+                content = await _read(response)
                 status, answer_headers = response.status, response.headers
         except aiohttp.ConnectionTimeoutError:
             raise CallFailed(FailureKind.TIMEOUT, f"no connection within {self.timeout:g} s") from None
@@ -103,18 +127,49 @@ class OpenAICompatible:
             message = f"{type(error).__name__}: {error}"
             connected = not isinstance(error, aiohttp.ClientConnectorError)
             raise CallFailed(FailureKind.NETWORK, message, maybe_billed=connected) from None
+        if 300 <= status < 400:
+            place = answer_headers.get("Location", "another place")
+            raise CallFailed(FailureKind.NOT_FOUND, f"HTTP {status}: the server is at {place}, name that in --base-url")
         parsed = _parsed(content)
         if status >= 400:
             return refused_or_failed(status, parsed, answer_headers)
         if not isinstance(parsed, dict):
-            raise CallFailed(FailureKind.INTERNAL, "the server's reply is not JSON", maybe_billed=True)
+            kind, begin = answer_headers.get("Content-Type", "no type"), str(parsed)[:BEGIN]
+            message = f"the server's reply is not JSON ({kind}): {begin}" if begin else "the server's reply is empty"
+            raise CallFailed(FailureKind.INTERNAL, message, maybe_billed=True)
         return reply_of(parsed)
+
+    def _authorization(self) -> dict[str, str]:
+        """Return the header with the key, where there is one.
+
+        Raises
+        ------
+        UsageError
+            If the key cannot be sent; it is not repeated.
+        """
+        key = os.environ.get(self.key_variable, "").strip()
+        if not key.isprintable():
+            cure = "Set it to the key alone, without line ends."
+            raise UsageError(f"the environment variable {self.key_variable} holds control characters", cure)
+        return {"Authorization": f"Bearer {key}"} if key else {}
 
     async def close(self) -> None:
         """Close the connections."""
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    """Return a response's body, as far as it is of a size that a reply can have."""
+    read = bytearray()
+    async for chunk in response.content.iter_any():
+        read += chunk
+        if len(read) > MOST_BYTES:
+            response.close()
+            message = f"the server's reply is longer than {MOST_BYTES >> 20} MiB"
+            raise CallFailed(FailureKind.INTERNAL, message, maybe_billed=True)
+    return bytes(read)
 
 
 def _parsed(content: bytes) -> Any:
