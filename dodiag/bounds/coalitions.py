@@ -144,7 +144,7 @@ class ValueFunction:
         Raises
         ------
         NotAProbability
-            If a value is NaN or outside [0, 1].
+            If a value is NaN, None or outside [0, 1].
         NoData
             If the mapping is empty.
         UsageError
@@ -156,13 +156,13 @@ class ValueFunction:
         >>> v["X1=1,X2=n"], v.complete
         (0.5, True)
         """
-        names, keyed = _keyed(values, prerequisites)
+        names, keyed = by_coalition(values, prerequisites)
         checked: dict[Coalition, Number] = {}
         for coalition, value in keyed.items():
             if np.ndim(value):
                 raise UsageError(f"{_v(coalition, names)} is an array", "Outcomes of instances are InstanceValues.")
-            if not 0 <= value <= 1:
-                raise NotAProbability(_v(coalition, names), float(value))
+            if value is None or not 0 <= value <= 1:
+                raise NotAProbability(_v(coalition, names), math.nan if value is None else float(value))
             checked[coalition] = Fraction(value) if isinstance(value, Rational) else float(value)
         return cls(names, checked)
 
@@ -227,7 +227,7 @@ class InstanceValues:
         UsageError
             If a coalition stands twice, or names what is not a prerequisite.
         """
-        names, keyed = _keyed(values, prerequisites)
+        names, keyed = by_coalition(values, prerequisites)
         arrays = {coalition: probability(value, _v(coalition, names)) for coalition, value in keyed.items()}
         shapes = {_v(coalition, names): array.shape for coalition, array in arrays.items()}
         first = next(iter(shapes.values()))
@@ -331,12 +331,12 @@ def dividend(coalition: Members, prerequisites: Sequence[str]) -> LinearSummary:
     >>> dividend(["X1", "X2"], v.prerequisites).value(v)
     0.5
     """
-    names = tuple(prerequisites)
+    names = distinct(prerequisites)
     members = _coalition(coalition, names)
     inside = [unit for unit in names if unit in members]
     _refuse_many(inside)
     weights = {r: Fraction((-1) ** (len(members) - len(r))) for r in coalitions(inside)}
-    return LinearSummary(f"dividend of {_set(members, names)}", names, weights)
+    return LinearSummary(f"dividend of {set_text(members, names)}", names, weights)
 
 
 def shapley(prerequisite: str, prerequisites: Sequence[str]) -> LinearSummary:
@@ -366,7 +366,7 @@ def interaction(coalition: Members, prerequisites: Sequence[str]) -> LinearSumma
     UsageError
         If the set is empty or a member is not a prerequisite.
     """
-    names = tuple(prerequisites)
+    names = distinct(prerequisites)
     members = _coalition(coalition, names)
     if not members:
         raise UsageError("the empty set has no interaction", "Give one prerequisite or more.")
@@ -378,7 +378,7 @@ def interaction(coalition: Members, prerequisites: Sequence[str]) -> LinearSumma
         share = Fraction(math.factorial(len(t)) * math.factorial(k - len(t) - size), math.factorial(k - size + 1))
         for r in coalitions([unit for unit in names if unit in members]):
             weights[t | r] = share * (-1) ** (size - len(r))
-    return LinearSummary(f"interaction of {_set(members, names)}", names, weights)
+    return LinearSummary(f"interaction of {set_text(members, names)}", names, weights)
 
 
 def higher_order(prerequisites: Sequence[str], order: int = 2) -> LinearSummary:
@@ -393,7 +393,7 @@ def higher_order(prerequisites: Sequence[str], order: int = 2) -> LinearSummary:
     UsageError
         If the order is below 0 or not below the number of prerequisites.
     """
-    names = tuple(prerequisites)
+    names = distinct(prerequisites)
     k = len(names)
     if not 0 <= order < k:
         raise UsageError(f"order {order} leaves nothing of {k} prerequisites", "Take an order below their number.")
@@ -414,6 +414,8 @@ def harsanyi_dividends(v: ValueFunction, order: int | None = None) -> dict[Coali
     ------
     MissingConfigurations
         If a coalition is missing; with `order`, only those up to that size are needed.
+    UsageError
+        If the order is negative, or there are too many prerequisites for all coalitions.
 
     Examples
     --------
@@ -423,6 +425,8 @@ def harsanyi_dividends(v: ValueFunction, order: int | None = None) -> dict[Coali
     """
     names = v.prerequisites
     if order is not None:
+        if order < 0:
+            raise UsageError(f"no set has {order} members", "Take an order of 0 or more.")
         sizes = range(min(order, len(names)) + 1)
         _refuse_missing(v, f"dividends up to order {order}", coalitions(names, sizes))
         return {t: dividend(t, names).value(v) for t in coalitions(names, sizes)}
@@ -635,12 +639,12 @@ def set_scores(
     if not members:
         raise UsageError("the empty set is no treatment", "Give one prerequisite or more.")
     if both := members & others:
-        raise UsageError(f"{_set(both, names)} is in the set and in its context", "The context holds the others.")
+        raise UsageError(f"{set_text(both, names)} is in the set and in its context", "The context holds the others.")
     arms = (members | others, others)
     if missing := [configuration_of(t, names) for t in arms if t not in v.values]:
-        raise MissingConfigurations(f"the scores of {_set(members, names)}", missing)
+        raise MissingConfigurations(f"the scores of {set_text(members, names)}", missing)
     p, p_prime = (float(v.values[t]) for t in arms)
-    return treatment_scores(p, p_prime, of=_set(members, names).strip("{}"), min_denominator=min_denominator)
+    return treatment_scores(p, p_prime, of=set_text(members, names).strip("{}"), min_denominator=min_denominator)
 
 
 def _coalition(members: Members, prerequisites: Sequence[str]) -> Coalition:
@@ -655,34 +659,63 @@ def _coalition(members: Members, prerequisites: Sequence[str]) -> Coalition:
     return found
 
 
-def _keyed(
-    values: Mapping[Any, Any], prerequisites: Sequence[str] | None
+def by_coalition(
+    values: Mapping[Any, Any], prerequisites: Sequence[str] | None = None
 ) -> tuple[tuple[str, ...], dict[Coalition, Any]]:
+    """Return the prerequisites, and the values by coalition.
+
+    Parameters
+    ----------
+    values : mapping
+        Keys are coalitions as frozensets or tuples of names, or configurations (also as text).
+    prerequisites : sequence of str, optional
+        By default all that the keys name, in order of appearance.
+
+    Raises
+    ------
+    NoData
+        If the mapping is empty.
+    UsageError
+        If a coalition or a prerequisite stands twice, or a key names what is no prerequisite or leaves one out.
+    """
     if not values:
         raise NoData("coalition")
     readable = {key: Configuration.parse(key) if isinstance(key, str) else key for key in values}
     named = [unit for key in readable.values() for unit in (sorted(key) if isinstance(key, frozenset) else key)]
-    names = tuple(dict.fromkeys(named)) if prerequisites is None else tuple(prerequisites)
-    if len(set(names)) < len(names):
-        raise UsageError("a prerequisite stands twice", "Name every prerequisite once.")
+    names = distinct(dict.fromkeys(named) if prerequisites is None else prerequisites)
     found: dict[Coalition, Any] = {}
     for key, members in readable.items():
         coalition = _coalition(members, names)
         if isinstance(members, Configuration) and set(members) != set(names):
             raise UsageError(f"configuration '{members}' leaves out a prerequisite", f"There are {', '.join(names)}.")
         if coalition in found:
-            raise UsageError(f"the coalition {_set(coalition, names)} stands twice", "Give every coalition one value.")
+            raise UsageError(f"{set_text(coalition, names)} stands twice", "Give every coalition one value.")
         found[coalition] = values[key]
     return names, found
 
 
-def _set(coalition: Iterable[str], prerequisites: Sequence[str]) -> str:
+def distinct(prerequisites: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of prerequisites.
+
+    Raises
+    ------
+    UsageError
+        If one stands twice.
+    """
+    names = tuple(prerequisites)
+    if twice := [unit for place, unit in enumerate(names) if unit in names[:place]]:
+        raise UsageError(f"prerequisite '{twice[0]}' stands twice", "Name every prerequisite once.")
+    return names
+
+
+def set_text(coalition: Iterable[str], prerequisites: Sequence[str]) -> str:
+    """Return how messages write a coalition: ``{X1, X3}``, in the order of the prerequisites."""
     members = set(coalition)
     return "{" + ", ".join(unit for unit in prerequisites if unit in members) + "}"
 
 
 def _v(coalition: Iterable[str], prerequisites: Sequence[str]) -> str:
-    return f"v({_set(coalition, prerequisites)})"
+    return f"v({set_text(coalition, prerequisites)})"
 
 
 def _few(prerequisites: Sequence[str]) -> Sequence[str]:

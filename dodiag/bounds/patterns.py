@@ -47,7 +47,7 @@ def pattern_bounds(
         If an entry is NaN or outside [0, 1].
     UsageError
         If the pattern is empty, holds something other than 0 and 1, or names a regime that is not in `success`; or if
-        `given` is not in the pattern.
+        `given` is not in the pattern, or all of it.
 
     Examples
     --------
@@ -64,6 +64,8 @@ def pattern_bounds(
         raise UsageError(f"there is no success probability for regime {unknown[0]}")
     if given is not None and given not in pattern:
         raise UsageError(f"regime {given} is not in the pattern", "Condition on one of the pattern's own regimes.")
+    if given is not None and len(pattern) == 1:
+        raise UsageError(f"the pattern is about regime {given} alone", "Give the outcome of another regime besides.")
     p = dict(zip(pattern, _broadcast([(success[r], f"p_{r}") for r in pattern]), strict=True))
     shares = {r: p[r] if outcome else 1 - p[r] for r, outcome in pattern.items()}
     names = {r: f"p_{r}" if outcome else f"(1 - p_{r})" for r, outcome in pattern.items()}
@@ -71,7 +73,7 @@ def pattern_bounds(
     lower, upper = np.maximum(0.0, _lower(p, pattern)), stacked.min(axis=0)
     texts = [f"max(0, {_lower_text(pattern)})", f"min({', '.join(names.values())})"]
     if given is None:
-        return Identified(f"P({_listed(pattern)})", lower, upper, (texts[0], texts[1]), _inputs(p))
+        return _everywhere(f"P({_listed(pattern)})", lower, upper, (texts[0], texts[1]), _inputs(p))
     rest = {r: outcome for r, outcome in pattern.items() if r != given}
     quantity = f"P({_listed(rest)} | {_listed({given: pattern[given]})})"
     return _conditional(quantity, lower, upper, texts, shares[given], names[given], _inputs(p))
@@ -163,7 +165,7 @@ def conjunctive_bottleneck(
         f"p_T - max({', '.join(f'p_{r}' for r in members)})",
     )
     assumptions = (*BY_DESIGN, Assumption.MONOTONE)
-    return Identified(f"P({_listed(pattern)})", np.minimum(lower, upper), upper, formulas, _inputs(p), assumptions)
+    return _everywhere(f"P({_listed(pattern)})", np.minimum(lower, upper), upper, formulas, _inputs(p), assumptions)
 
 
 def single_repair_rescues(
@@ -211,9 +213,21 @@ def single_repair_rescues(
     event = f"some of {', '.join(f'Y_{i}' for i in singles)} = 1"
     texts = [f"max(0, {_maximum(names)} - p_none)", f"min(1 - p_none, {' + '.join(names)})"]
     if not among_failures:
-        return Identified(f"P(Y_none=0, {event})", lower, upper, (texts[0], texts[1]), _inputs(p))
+        return _everywhere(f"P(Y_none=0, {event})", lower, upper, (texts[0], texts[1]), _inputs(p))
     quantity = f"P({event} | Y_none=0)"
     return _conditional(quantity, lower, upper, texts, 1 - p["none"], "(1 - p_none)", _inputs(p))
+
+
+def _everywhere(
+    quantity: str,
+    lower: Floats,
+    upper: Floats,
+    formulas: tuple[str, str],
+    inputs: dict[str, Floats],
+    assumptions: tuple[Assumption, ...] = BY_DESIGN,
+) -> Identified:
+    """Return bounds of a quantity that is defined for all margins."""
+    return Identified(quantity, lower, upper, formulas, inputs, assumptions, np.zeros(lower.shape, dtype=np.bool_))
 
 
 def _conditional(

@@ -166,11 +166,11 @@ class Race:
         NotCounts
             If the population is not a whole number above 0.
         """
-        if k != int(k) or k < 2:
+        if not float(k).is_integer() or k < 2:
             raise UsageError(f"a race of {k} arms", "A race needs at least two prerequisites.")
         if not 0 <= indifference < 1:
             raise NotAProbability("indifference", indifference)
-        if population is not None and (population != int(population) or population < 1):
+        if population is not None and (not float(population).is_integer() or population < 1):
             raise NotCounts("population", population)
         nulls = 2 if indifference else 1
         return cls(

@@ -396,9 +396,9 @@ def _splits(
     if generator is None:
         yield np.array_split(np.arange(n), n)
         return
-    if folds != int(folds) or folds < 2:
+    if not float(folds).is_integer() or folds < 2:
         raise NotCounts("folds", folds, "At least two are needed.")
-    if repeats != int(repeats) or repeats < 1:
+    if not float(repeats).is_integer() or repeats < 1:
         raise NotCounts("repeats", repeats, "At least one is needed.")
     if n < folds:
         raise TooFewInstances(n, int(folds))
@@ -411,10 +411,10 @@ def _chances(rule: Rule, part: Part) -> Floats:
     k = part.single.shape[1]
     found = np.asarray(rule.pick(part))
     if found.ndim == 0:
-        column = int(found)
-        if column != found or not 0 <= column < k:
+        picked = np.asarray(np.arange(k) == found, dtype=np.float64)
+        if not picked.any():
             raise UsageError(f"rule '{rule.name}' picked column {found}", f"There are columns 0 to {k - 1}.")
-        return np.asarray(np.arange(k) == column, dtype=np.float64)
+        return picked
     chances = probability(found, f"a chance of rule '{rule.name}'")
     if chances.shape != (k,):
         raise UnequalPairing({f"rule '{rule.name}'": chances.shape, "prerequisites": (k,)})

@@ -13,7 +13,7 @@ A set that was not run is unknown, here and there; it never counts as failing.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
@@ -22,12 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dodiag.bounds.coalitions import Coalition, coalition_of, coalitions
+from dodiag.bounds.coalitions import Coalition, by_coalition, coalitions, distinct, set_text
 from dodiag.bounds.errors import NoData, NotAProbability, Undefined, UnequalPairing
 from dodiag.bounds.formulas import confidence_level, probability
 from dodiag.bounds.identified import Floats
-from dodiag.problems import DodiagError, UsageError, nearest
-from dodiag.vocabulary import Configuration
+from dodiag.problems import DodiagError, UsageError
 
 Bools = NDArray[np.bool_]
 
@@ -262,7 +261,9 @@ def sufficient_sets(
     Raises
     ------
     NotAProbability
-        If τ is not in (0, 1], or an outcome is NaN or outside [0, 1].
+        If τ is not in (0, 1] or the level not in (0, 1), or an outcome is NaN or outside [0, 1].
+    NotDeterministic
+        If an outcome is neither 0 nor 1 (from the default limit).
     UnequalPairing
         If a set has other instances than the reference.
     NoData
@@ -270,7 +271,8 @@ def sufficient_sets(
     Undefined
         If the reference has no failure (from the limit).
     UsageError
-        If the level is not in (0, 1), or a set has unknown or no members or stands twice.
+        If a set has unknown or no members or stands twice, a configuration leaves out a prerequisite, or `most` is no
+        size.
 
     Examples
     --------
@@ -283,7 +285,7 @@ def sufficient_sets(
         raise NotAProbability("tau", float(tau))
     confidence_level(level)
     baseline = _outcome(reference, "reference")
-    names = tuple(prerequisites)
+    names = distinct(prerequisites)
     fetch, sizes = _planned(outcomes, names, most)
     share = (1 - level) / len(sizes)
     tests: list[SetTest] = []
@@ -293,9 +295,9 @@ def sufficient_sets(
         if smallest:
             tests += [SetTest(t, SetVerdict.UNTESTED) for t in sets]
             continue
-        arms = {t: _outcome(run, _listed(t, names)) for t in sets if (run := fetch(t)) is not None}
+        arms = {t: _outcome(run, set_text(t, names)) for t in sets if (run := fetch(t)) is not None}
         for t, arm in arms.items():
-            _same_shape(**{"reference": baseline, _listed(t, names): arm})
+            _same_shape(**{"reference": baseline, set_text(t, names): arm})
         decided = _holm({t: (arm, baseline) for t, arm in arms.items()}, tau, share, limit)
         tests += [decided.get(t, SetTest(t, SetVerdict.UNTESTED)) for t in sets]
         smallest = tuple(t for t, test in decided.items() if test.verdict == SetVerdict.SUFFICIENT)
@@ -436,7 +438,8 @@ def instance_repairs(
     NoData
         If there is no instance or no set.
     UsageError
-        If a set has unknown or no members or stands twice, or `tested` speaks of a set without outcomes.
+        If a set has unknown or no members or stands twice, a configuration leaves out a prerequisite, or `tested` is
+        about a set without outcomes.
 
     Examples
     --------
@@ -446,12 +449,12 @@ def instance_repairs(
     >>> found.surely_minimal(1)
     ()
     """
-    names = tuple(prerequisites)
+    names = distinct(prerequisites)
     keyed, masks = _sets(outcomes, names), _sets(tested or {}, names)
     if not keyed:
         raise NoData("repair set")
     if extra := [t for t in masks if t not in keyed]:
-        raise UsageError(f"{_listed(extra[0], names)} is said to be tested, but has no outcomes")
+        raise UsageError(f"{set_text(extra[0], names)} is said to be tested, but has no outcomes")
     sets = tuple(t for t in coalitions(names, range(1, len(names) + 1)) if t in keyed)
     solved = _binary(reference, "reference")
     if not solved.size:
@@ -459,7 +462,7 @@ def instance_repairs(
     works = np.zeros((len(sets), solved.size), dtype=np.bool_)
     run = np.ones_like(works)
     for row, t in enumerate(sets):
-        name = _listed(t, names)
+        name = set_text(t, names)
         arm = np.asarray(keyed[t])
         if t in masks:
             mask = np.asarray(masks[t], dtype=np.bool_)
@@ -595,10 +598,10 @@ def _planned(
     outcomes: Outcomes, names: tuple[str, ...], most: int | None
 ) -> tuple[Callable[[Coalition], ArrayLike | None], tuple[int, ...]]:
     largest = len(names) if most is None else most
-    if not 1 <= largest <= len(names):
+    if not float(largest).is_integer() or not 1 <= largest <= len(names):
         raise UsageError(f"the largest size {largest} is not between 1 and {len(names)}")
     if callable(outcomes):
-        return outcomes, tuple(range(1, largest + 1))
+        return outcomes, tuple(range(1, int(largest) + 1))
     keyed = _sets(outcomes, names)
     sizes = sorted({len(t) for t in keyed if len(t) <= largest})
     if not sizes:
@@ -607,16 +610,9 @@ def _planned(
 
 
 def _sets(outcomes: Mapping[Any, ArrayLike], names: tuple[str, ...]) -> dict[Coalition, ArrayLike]:
-    found: dict[Coalition, ArrayLike] = {}
-    for key, value in outcomes.items():
-        t = coalition_of(key) if isinstance(key, str | Configuration) else frozenset(key)
-        if unknown := sorted(t - set(names)):
-            raise UsageError(f"'{unknown[0]}' is not among the prerequisites", nearest(unknown[0], names))
-        if not t:
-            raise UsageError("the empty set repairs nothing", "Its outcomes are the reference.")
-        if t in found:
-            raise UsageError(f"{_listed(t, names)} stands twice", "Give every set one array of outcomes.")
-        found[t] = value
+    found = by_coalition(outcomes, names)[1] if outcomes else {}
+    if frozenset() in found:
+        raise UsageError("the empty set repairs nothing", "Its outcomes are the reference.")
     return found
 
 
@@ -642,11 +638,6 @@ def _binary(values: ArrayLike, name: str) -> Bools:
 def _same_shape(**arrays: NDArray[Any]) -> None:
     if len({array.shape for array in arrays.values()}) > 1:
         raise UnequalPairing({name: array.shape for name, array in arrays.items()})
-
-
-def _listed(coalition: Iterable[str], names: Sequence[str]) -> str:
-    members = set(coalition)
-    return "{" + ", ".join(unit for unit in names if unit in members) + "}"
 
 
 def _needed(repairs: InstanceRepairs, share: float) -> int:

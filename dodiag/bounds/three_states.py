@@ -90,7 +90,9 @@ def pns_intervals(p1: ArrayLike, p0: ArrayLike, pn: ArrayLike) -> dict[Contrast,
     found = {}
     for c, (lower, upper) in _frechet(p).items():
         inputs = {f"p{c.a}": p[c.a], f"p{c.a_prime}": p[c.a_prime]}
-        found[c] = Identified(f"PNS({c})", lower, upper, _frechet_formulas(c), inputs)
+        found[c] = Identified(
+            f"PNS({c})", lower, upper, _frechet_formulas(c), inputs, undefined=np.zeros(lower.shape, dtype=np.bool_)
+        )
     return found
 
 

@@ -14,16 +14,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dodiag.bounds.errors import NotCounts, UnequalPairing
-from dodiag.bounds.formulas import probability
+from dodiag.bounds.errors import NoData, NotCounts, UnequalPairing
+from dodiag.bounds.formulas import confidence_level, probability
 from dodiag.bounds.identified import BY_DESIGN, Assumption, Floats, Identified
-from dodiag.bounds.limits import Limits, clopper_pearson, ratio_of_means_limits
+from dodiag.bounds.limits import Limits, clopper_pearson
 from dodiag.bounds.pairs import PairedCounts
+from dodiag.bounds.within_instance_limits import instance_limits
+from dodiag.problems import UsageError
 
 Quantity = Literal["PN", "PS", "PNS"]
 
@@ -34,6 +36,18 @@ class InstanceMethod(StrEnum):
     RERUN = "rerun-corrected"
     SIGN = "leave-one-out sign (LOSS)"
     DETERMINISTIC = "deterministic decoding"
+
+
+_MOST_LOST = {
+    (InstanceMethod.RERUN, False): (0.5, 0.5),
+    (InstanceMethod.RERUN, True): (0.5, 1.0),
+    (InstanceMethod.SIGN, False): (1.0, 0.0),
+    (InstanceMethod.SIGN, True): (1.25, 0.0),
+    (InstanceMethod.DETERMINISTIC, False): (0.5, 0.5),
+    (InstanceMethod.DETERMINISTIC, True): (0.5, 1.0),
+}
+"""What one question can lose a bet at the most, by method and whether every question weighs the same (PNS); see
+:func:`dodiag.bounds.within_instance_limits.instance_limits`."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +89,14 @@ class Repeats:
             If the shapes differ.
         NotCounts
             If a count is NaN, negative or not whole, or more was solved than run.
+        UsageError
+            If there is no axis of questions.
         """
         arrays = [np.asarray(v, np.float64) for v in (active_solved, active_runs, reference_solved, reference_runs)]
         names = ("active_solved", "active_runs", "reference_solved", "reference_runs")
         shapes = {name: array.shape for name, array in zip(names, arrays, strict=True)}
+        if () in shapes.values():
+            raise UsageError("a single count is of no question", "Give shape (..., questions), one count per question.")
         labels = np.arange(arrays[0].shape[-1]) if instances is None else np.asarray(instances)
         if len(set(shapes.values())) > 1 or labels.shape != arrays[0].shape[-1:]:
             raise UnequalPairing(shapes | {"instances": labels.shape})
@@ -102,9 +120,14 @@ class Repeats:
             If an outcome is neither 0 nor 1.
         UnequalPairing
             If the two arms have different questions.
+        UsageError
+            If an arm has no axis of questions or none of runs.
         """
         arms = [np.asarray(v, np.float64) for v in (active, reference)]
         for name, arm in zip(("active", "reference"), arms, strict=True):
+            if arm.ndim < 2:
+                cure = "Give (..., questions, runs), such as [[1], [0]] for one run of each of two questions."
+                raise UsageError(f"the {name} arm has shape {arm.shape}", cure)
             wrong = (arm != 0) & (arm != 1)
             if wrong.any():
                 raise NotCounts(name, float(arm[wrong].flat[0]), "Single outcomes are 0 or 1.")
@@ -149,14 +172,15 @@ class InstanceScore:
     quantity : str
     method : InstanceMethod
     value : array
-        The estimate, not clipped: near 0 it can be negative. NaN where `reason` says why.
+        The estimate, not clipped: near 0 it can be negative. NaN where it is undefined.
     limits : Limits or None
-        One-sided limits of its expectation; `lower`, clipped at 0, is what may be claimed.
+        One-sided limits of its expectation, in [−1, 1]; `lower`, clipped at 0, is what may be claimed. NaN where there
+        is no value, and where only one instance takes part; None where there is no value at all.
     questions : array of int
         Questions with the runs that the method needs.
     assumptions : tuple of Assumption
     reason : str
-        Why there is no value; empty where there is one.
+        Why the first value that is NaN is; empty if none is.
     """
 
     quantity: str
@@ -173,6 +197,11 @@ def deterministic_value(quantity: Quantity, counts: PairedCounts) -> Identified:
 
     PN = n10/(n10 + n11), PS = n10/(n10 + n00), PNS = n10/n. Undefined where the event that is conditioned on never
     happened.
+
+    Raises
+    ------
+    UsageError
+        If the quantity is none of the three; so do all functions here.
 
     Examples
     --------
@@ -214,7 +243,7 @@ def deterministic_score(quantity: Quantity, repeats: Repeats, level: float = 0.9
     """PN, PS or PNS under deterministic decoding, with limits clustered by instance.
 
     The share of :func:`deterministic_value` over questions. Its limits are exact (Clopper–Pearson) where every instance
-    has one question, and those of a ratio of means otherwise.
+    has one question, and those of :func:`dodiag.bounds.within_instance_limits.instance_limits` otherwise.
 
     Parameters
     ----------
@@ -224,23 +253,28 @@ def deterministic_score(quantity: Quantity, repeats: Repeats, level: float = 0.9
     """
     usable = (repeats.active_runs >= 1) & (repeats.reference_runs >= 1)
     active, reference = np.where(usable, repeats.active, 0.0), np.where(usable, repeats.reference, 0.0)
-    mixed = int(np.count_nonzero(usable & ((active % 1 > 0) | (reference % 1 > 0))))
+    mixed = np.asarray(np.count_nonzero(usable & ((active % 1 > 0) | (reference % 1 > 0)), axis=-1))
     terms = np.where(usable, active * (1 - reference), 0.0)
-    weights = np.where(usable, {"PN": active, "PS": 1 - reference}.get(quantity, np.ones_like(terms)), 0.0)
+    weights = np.where(usable, _conditioned(quantity, active, reference), 0.0)
     needs = "a run under both configurations"
     found = _instance_score(quantity, InstanceMethod.DETERMINISTIC, repeats, terms, weights, usable, needs, level)
     found = replace(found, assumptions=(*BY_DESIGN, Assumption.DETERMINISTIC, Assumption.INSTANCES_SAMPLED))
-    if mixed:
-        reason = f"not deterministic: reruns of {mixed} of {int(usable.sum())} questions disagree"
-        return replace(found, value=np.full(found.value.shape, np.nan), limits=None, reason=reason)
-    if found.reason or np.unique(repeats.instances).size < repeats.instances.size:
+    if found.limits is not None and np.unique(repeats.instances).size == repeats.instances.size:
+        solved, trials = np.rint(terms.sum(axis=-1)), np.rint(weights.sum(axis=-1))
+        known = (trials > 0) & (mixed == 0)
+        exact = clopper_pearson(np.where(known, solved, 0), np.where(known, trials, 1), level)
+        ends = [np.where(known, end, np.nan) for end in (exact.lower, exact.upper)]
+        found = replace(found, limits=Limits(ends[0], ends[1], level, exact.method))
+    if not mixed.any():
         return found
-    return replace(found, limits=clopper_pearson(terms.sum(axis=-1), weights.sum(axis=-1), level))
+    first = np.unravel_index(int(np.argmax(mixed > 0)), mixed.shape)
+    reason = f"not deterministic: reruns of {mixed[first]} of {found.questions[first]} questions disagree"
+    return _without(found, mixed > 0, reason)
 
 
 def _trials(quantity: Quantity, counts: PairedCounts) -> NDArray[np.int64]:
     others = {"PN": counts.n11, "PS": counts.n00, "PNS": counts.n - counts.n10}
-    return np.asarray(counts.n10 + others[quantity])
+    return np.asarray(counts.n10 + others[_known(quantity)])
 
 
 def stratified_bounds(
@@ -256,24 +290,46 @@ def stratified_bounds(
     ----------
     quantity : {"PN", "PS", "PNS"}
     p, p_prime : array_like, shape (..., instances)
+        Leading axes broadcast against each other; the instances have to be the same.
     weights : array_like, shape (instances,), optional
-        Shares of the instances; equal by default.
+        Shares of the instances, of any positive sum; equal by default.
+
+    Raises
+    ------
+    NotAProbability
+        If a probability is NaN or outside [0, 1].
+    NoData
+        If there is no instance, or all weights are 0.
+    UnequalPairing
+        If p, p' and the weights do not have the same instances, or the leading axes do not broadcast.
+    NotCounts
+        If a weight is NaN, infinite or negative.
 
     Examples
     --------
     >>> print(stratified_bounds("PNS", [1.0, 0.0], [0.0, 0.5]))
     PNS in [0.5, 0.5]
     """
-    high, low = np.broadcast_arrays(probability(p, "p"), probability(p_prime, "p'"))
-    share = None if weights is None else np.asarray(weights, np.float64) + np.zeros(high.shape)
-    if share is not None and not ((share >= 0) & np.isfinite(share)).all():
-        raise NotCounts("weights", float(share[~((share >= 0) & np.isfinite(share))].flat[0]), "Weights are 0 or more.")
-    lower = np.average(np.maximum(0.0, high - low), axis=-1, weights=share)
-    upper = np.average(np.minimum(high, 1 - low), axis=-1, weights=share)
-    mean, mean_prime = (np.average(v, axis=-1, weights=share) for v in (high, low))
-    event = {"PN": mean, "PS": 1 - mean_prime, "PNS": np.ones_like(mean)}[quantity]
+    _known(quantity)
+    high, low = probability(p, "p"), probability(p_prime, "p'")
+    share = np.ones(high.shape[-1:]) if weights is None else np.asarray(weights, np.float64)
+    if not high.ndim or not high.shape[-1]:
+        raise NoData("instance")
+    try:
+        shape = np.broadcast_shapes(high.shape, low.shape)
+    except ValueError:
+        shape = ()
+    if not high.shape[-1:] == low.shape[-1:] == share.shape == shape[-1:]:
+        raise UnequalPairing({"p": high.shape, "p'": low.shape, "weights": share.shape})
+    if (wrong := ~((share >= 0) & np.isfinite(share))).any():
+        raise NotCounts("weights", float(share[wrong][0]), "Weights are 0 or more.")
+    if not share.any():
+        raise NoData("instance of weight above 0")
+    share = share / share.sum()
+    lower, upper = (np.asarray(v @ share) for v in (np.maximum(0.0, high - low), np.minimum(high, 1 - low)))
+    event = np.broadcast_to({"PN": high @ share, "PS": (1 - low) @ share, "PNS": np.ones(())}[quantity], lower.shape)
     undefined = np.asarray(event <= 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         ends = [np.where(undefined, np.nan, np.clip(end / event, 0, 1)) for end in (lower, upper)]
     divisor = {"PN": " / E p(I)", "PS": " / (1 − E p'(I))", "PNS": ""}[quantity]
     never = {"PN": "Y = 1 under a has probability 0", "PS": "Y = 0 under a' has probability 0", "PNS": ""}[quantity]
@@ -293,8 +349,9 @@ def rerun_corrected(quantity: Quantity, repeats: Repeats, level: float = 0.975) 
 
     PS: Σ (1 − Z1)(Y − Z2) / Σ (1 − Z1), averaged over all ordered pairs of baseline runs Z1 ≠ Z2: the rescue rate among
     baseline failures minus the rate at which the same failures recover on a rerun. PN: Σ Y1 (Y2 − Z) / Σ Y1, the break
-    rate among successes minus the spontaneous break rate. PNS takes the selector of PS without the division. Its
-    expectation never exceeds the sharp lower end, and equals PS (PN) when decoding is deterministic.
+    rate among successes minus the spontaneous break rate. PNS takes the selector of PS without the division. It
+    estimates E (1 − p')(p − p') / E (1 − p') (PS), which never exceeds the sharp lower end, and equals PS (PN) when
+    decoding is deterministic. The numerator is unbiased; ratios of means, PS and PN have a bias of order 1/instances.
 
     PS and PNS need two runs of the reference arm and one of the active arm, PN the other way round.
 
@@ -313,7 +370,7 @@ def rerun_corrected(quantity: Quantity, repeats: Repeats, level: float = 0.975) 
     >>> rerun_corrected("PS", noise).value.item()
     0.5
     """
-    runs = repeats.failures if quantity == "PN" else repeats
+    runs = repeats.failures if _known(quantity) == "PN" else repeats
     usable = (runs.reference_runs >= 2) & (runs.active_runs >= 1)
     needs = "two runs under a and one under a'" if quantity == "PN" else "two runs under a' and one under a"
     solved, count = runs.reference_solved, np.where(usable, runs.reference_runs, 2)
@@ -346,8 +403,7 @@ def loss(quantity: Quantity, repeats: Repeats, level: float = 0.975) -> Instance
             rest = np.sign((solved - hit) - (other - missed))
             terms = terms + chance * (1 + rest) / 2 * (hit - missed)
     terms = np.where(usable, terms, 0.0)
-    share = {"PN": np.nan_to_num(repeats.active), "PS": 1 - np.nan_to_num(repeats.reference)}
-    weights = share.get(quantity, np.ones_like(terms))
+    weights = _conditioned(quantity, np.nan_to_num(repeats.active), np.nan_to_num(repeats.reference))
     needs = "the same number of runs, two or more, under both configurations"
     return _instance_score(quantity, InstanceMethod.SIGN, repeats, terms, weights, usable, needs, level)
 
@@ -366,8 +422,7 @@ def upper_from_lower(quantity: Quantity, repeats: Repeats, level: float = 0.975)
     active = np.where(usable, np.nan_to_num(opposed.active), 0.0)
     recovered = np.where(usable, solved * (count - solved) / (count * (count - 1)), 0.0)
     terms = active - (active * (1 - baseline) - recovered)
-    share = {"PN": active, "PS": np.where(usable, baseline, 0.0)}
-    weights = share.get(quantity, np.ones_like(terms))
+    weights = _conditioned(quantity, active, 1 - baseline)
     return _instance_score(quantity, InstanceMethod.RERUN, repeats, terms, weights, usable, needs, level)
 
 
@@ -382,21 +437,46 @@ def _instance_score(
     level: float,
 ) -> InstanceScore:
     assumptions = (*BY_DESIGN, Assumption.INDEPENDENT_RERUNS, Assumption.INSTANCES_SAMPLED)
+    confidence_level(level)
     weights = np.where(usable, weights, 0.0)
     count = np.asarray(np.count_nonzero(usable, axis=-1), dtype=np.int64)
     total = weights.sum(axis=-1)
+    undefined = np.asarray(~(total > 0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = np.asarray(np.where(undefined, np.nan, terms.sum(axis=-1) / total))
     reason = ""
-    if not np.all(count):
+    if (count == 0).any():
         reason = f"no question has {needs}"
-    elif not np.all(total > 0):
+    elif undefined.any():
         reason = f"undefined: {'nothing was solved under a' if quantity == 'PN' else 'nothing failed'}"
-    if reason:
-        nothing = np.full(total.shape, np.nan)
-        return InstanceScore(quantity, method, nothing, None, count, assumptions, reason)
+    if undefined.all():
+        return InstanceScore(quantity, method, value, None, count, assumptions, reason)
     by_instance = [_per_instance(array, repeats.instances) for array in (terms, weights, usable.astype(np.float64))]
-    taking_part = np.count_nonzero(by_instance[2], axis=-1)
-    limits = ratio_of_means_limits(by_instance[0], by_instance[1], taking_part, level)
-    return InstanceScore(quantity, method, terms.sum(axis=-1) / total, limits, count, assumptions)
+    most_lost = _MOST_LOST[method, quantity == "PNS"]
+    limits = instance_limits(by_instance[0], by_instance[1], by_instance[2], level, most_lost=most_lost)
+    return InstanceScore(quantity, method, value, limits, count, assumptions, reason)
+
+
+def _without(found: InstanceScore, refuted: NDArray[np.bool_], reason: str) -> InstanceScore:
+    """Return the same scores without the value and the limits of those that are refuted."""
+    value = np.where(refuted, np.nan, found.value)
+    limits = None
+    if found.limits is not None and not refuted.all():
+        ends = [np.where(refuted, np.nan, end) for end in (found.limits.lower, found.limits.upper)]
+        limits = replace(found.limits, lower=ends[0], upper=ends[1])
+    return replace(found, value=value, limits=limits, reason=reason)
+
+
+def _known(quantity: Quantity) -> Quantity:
+    if quantity not in get_args(Quantity):
+        raise UsageError(f"quantity '{quantity}' is not known here", f"Use one of {', '.join(get_args(Quantity))}.")
+    return quantity
+
+
+def _conditioned(quantity: Quantity, active: Floats, reference: Floats) -> Floats:
+    """Return the chance of the event that a quantity conditions on: success under a, failure under a', or anything."""
+    events = {"PN": active, "PS": 1 - reference, "PNS": np.ones_like(active)}
+    return events[_known(quantity)]
 
 
 def _per_instance(values: Floats, instances: NDArray[np.int64]) -> Floats:

@@ -333,6 +333,10 @@ def test_values_are_probabilities(wrong):
         (lambda: shapley("X9", ["X1"]), "X9"),
         (lambda: higher_order(["X1", "X2"], 2), "order 2"),
         (lambda: shapley("X1", players(13)), "2\\^13"),
+        (lambda: shapley("X1", ["X1", "X1", "X2"]), "'X1' stands twice"),
+        (lambda: dividend(["X1"], ["X1", "X2", "X2"]), "'X2' stands twice"),
+        (lambda: higher_order(["X1", "X1"], 1), "'X1' stands twice"),
+        (lambda: harsanyi_dividends(ValueFunction.of({(): 0.5}), -1), "-1 members"),
         (lambda: shapley_values(ValueFunction.of({(): 0.5}, players(13))), "2\\^13"),
     ],
 )

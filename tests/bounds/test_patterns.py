@@ -166,9 +166,14 @@ def test_arrays_broadcast_and_each_entry_is_the_single_result():
         lambda a, b, c, d: conjunctive_bottleneck(a, {"i": b, "j": c}, d),
         lambda a, b, c, d: single_repair_rescues(d, {"i": b, "j": c, "k": a}, among_failures=True),
         lambda a, b, c, d: pattern_bounds({"r": a, "s": b, "t": c}, {"r": 1, "s": 1, "t": 0}, given="t"),
+        lambda a, b, c, d: pattern_bounds({"r": a, "s": b, "t": c}, {"r": 1, "s": 1, "t": 0}),
+        lambda a, b, c, d: single_repair_rescues(d, {"i": b, "j": c, "k": a}),
+        lambda a, b, c, d: conjunctive_bottleneck(
+            np.maximum(a, np.maximum(b, c)), {"i": np.minimum(b, a), "j": np.minimum(c, a)}, monotone=True
+        ),
     ):
         found = function(together, one, other, none)
-        assert found.lower.shape == found.upper.shape == (3, 4)
+        assert found.lower.shape == found.upper.shape == found.undefined.shape == (3, 4)
         assert (found.lower[2, 3], found.upper[2, 3]) == function(together[2, 0], one[3], other[2, 3], none).ends()
         assert all(np.shape(value) == (3, 4) for value in found.inputs.values())
 
@@ -218,6 +223,7 @@ def test_what_is_no_probability_is_an_error(wrong):
         (lambda: pattern_bounds({"a": 0.5}, {"a": 2}), "says 2"),
         (lambda: pattern_bounds({"a": 0.5}, {"b": 1}), "regime b"),
         (lambda: pattern_bounds({"a": 0.5, "b": 0.5}, {"a": 1}, given="b"), "not in the pattern"),
+        (lambda: pattern_bounds({"a": 0.5, "b": 0.5}, {"a": 1}, given="a"), "regime a alone"),
         (lambda: conjunctive_bottleneck(0.5, {}), "empty"),
         (lambda: conjunctive_bottleneck(0.5, {"i": 0.5}, 0.2), "set of one"),
         (lambda: single_repair_rescues(0.5, {}), "no single repair"),

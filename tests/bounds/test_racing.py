@@ -296,7 +296,7 @@ def test_long_races_neither_overflow_nor_underflow():
     assert Drop(0, 1, 1, 1e4).e_value == math.inf
 
 
-@pytest.mark.parametrize("k", [0, 1, 2.5])
+@pytest.mark.parametrize("k", [0, 1, 2.5, math.nan, math.inf])
 def test_a_race_needs_two_arms(k):
     with pytest.raises(UsageError):
         Race.start(k)
@@ -310,6 +310,8 @@ def test_input_that_cannot_be_raced_is_an_error():
         ({"indifference": -0.1}, NotAProbability),
         ({"population": 0}, NotCounts),
         ({"population": 2.5}, NotCounts),
+        ({"population": math.nan}, NotCounts),
+        ({"population": math.inf}, NotCounts),
     ):
         with pytest.raises(error):
             Race.start(3, **options)

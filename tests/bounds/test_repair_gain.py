@@ -314,6 +314,8 @@ def test_input_that_says_nothing_is_an_error():
         ((single, baseline, full), {"rule": lambda part: 2}, UsageError),
         ((single, baseline, full), {"rule": lambda part: -1}, UsageError),
         ((single, baseline, full), {"rule": lambda part: 0.5}, UsageError),
+        ((single, baseline, full), {"rule": lambda part: math.nan}, UsageError),
+        ((single, baseline, full), {"rule": lambda part: None}, UsageError),
         ((single, baseline, full), {"rule": lambda part: [0.9, 0.9]}, NotAProbability),
         ((single, baseline, full), {"rule": Rule("NaN", lambda part: [math.nan, 1])}, NotAProbability),
         ((single, baseline, full), {"rule": lambda part: [1.0]}, UnequalPairing),

@@ -227,6 +227,29 @@ def test_the_limit_of_s_serves_for_means_over_draws():
     assert found.claim == "S(T) >= 0.75"
 
 
+def test_a_configuration_that_leaves_out_a_prerequisite_is_no_set():
+    """Whether X2 was natural there, as a coalition says, is not known."""
+    with pytest.raises(UsageError, match="leaves out"):
+        sufficient_sets({"X1=1": [1, 1]}, [0, 0], ["X1", "X2"], 0.5)
+    with pytest.raises(UsageError, match="leaves out"):
+        instance_repairs({"X1=1": [1, 1]}, [0, 0], ["X1", "X2"])
+
+
+def test_a_prerequisite_named_twice_is_refused():
+    runs = {("X1",): [1, 1]}
+    for outcomes in (runs, lambda t: [1, 1]):
+        with pytest.raises(UsageError, match="'X1' stands twice"):
+            sufficient_sets(outcomes, [0, 0], ["X1", "X1"], 0.5)
+    with pytest.raises(UsageError, match="'X1' stands twice"):
+        instance_repairs(runs, [0, 0], ["X1", "X1"])
+
+
+@pytest.mark.parametrize("most", [0, 3, 1.5, float("nan")])
+def test_a_largest_size_that_is_none_is_refused(most):
+    with pytest.raises(UsageError, match="largest size"):
+        sufficient_sets(lambda t: [1, 1], [0, 0], ["X1", "X2"], 0.5, most=most)
+
+
 @pytest.mark.parametrize("tau", [0.0, -0.1, 1.1, float("nan")])
 def test_a_threshold_that_every_set_or_none_reaches_is_refused(tau):
     with pytest.raises(NotAProbability, match="tau"):

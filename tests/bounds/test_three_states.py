@@ -263,6 +263,7 @@ def test_margins_and_known_ends_broadcast():
         one = {k: (np.broadcast_to(a, (4, 3))[2, 1], b[2, 1]) for k, (a, b) in known.items()}
         single = tightened(p1[2, 1], p0[2, 1], pn[2, 1], known=one)[c].ends()
         assert (found[c].lower[2, 1], found[c].upper[2, 1]) == single
+        assert pns_intervals(p1, p0, pn)[c].undefined.shape == (4, 3)
         narrowed += (found[c].width < pns_intervals(p1, p0, pn)[c].width - 1e-9).sum()
     assert narrowed > 12
 

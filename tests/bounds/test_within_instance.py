@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from dodiag.bounds.causation import experimental_bounds
-from dodiag.bounds.errors import NoData, NotCounts, UnequalPairing
+from dodiag.bounds.errors import NoData, NotAProbability, NotCounts, UnequalPairing
 from dodiag.bounds.identified import Assumption
 from dodiag.bounds.pairs import PairedCounts
 from dodiag.bounds.within_instance import (
+    _MOST_LOST,
+    InstanceMethod,
     Repeats,
     deterministic_limits,
     deterministic_score,
@@ -23,6 +25,8 @@ from dodiag.bounds.within_instance import (
     stratified_bounds,
     upper_from_lower,
 )
+from dodiag.bounds.within_instance_limits import instance_limits
+from dodiag.problems import UsageError
 
 RATES = [(0.5, 0.5), (0.9, 0.9), (0.7, 0.4), (0.9, 0.2), (0.4, 0.7), (1.0, 0.0), (0.6, 0.55), (0.0, 0.0)]
 
@@ -167,6 +171,94 @@ def test_limits_cover_the_sharp_end_of_the_population(name):
         assert np.mean(np.maximum(0, limit) <= 1e-9) < 0.01, "the plug-in would claim an effect nearly always"
 
 
+def test_few_failures_all_repaired_do_not_prove_that_all_can_be():
+    """The terms of all instances agree with the ratio, so that Student's limits would be a point."""
+    helped, natural = [[1, 1]] * 20, [[0, 0]] * 3 + [[1, 1]] * 17
+    for function in (rerun_corrected, loss):
+        found = function("PS", Repeats.from_runs(helped, natural))
+        assert found.value == 1
+        assert found.limits.lower <= 0.05 ** (1 / 3), "more than Clopper and Pearson's limit of three of three"
+    pairs_of_questions = Repeats.from_runs([[1]] * 6, [[0]] * 2 + [[1]] * 4, [0, 0, 1, 1, 2, 2])
+    assert deterministic_score("PS", pairs_of_questions).limits.lower < 0.5
+    never = upper_from_lower("PS", Repeats.from_runs([[0]] * 3 + [[1]] * 17, natural))
+    assert never.value == 0
+    assert never.limits.upper > 0.5
+    many = rerun_corrected("PS", Repeats.from_runs([[1]] * 200, [[0, 0]] * 100 + [[1, 1]] * 100))
+    assert 0.9 < many.limits.lower < 1
+
+
+@pytest.mark.parametrize(
+    ("n", "fails", "repaired"), [(20, 0.15, 0.7), (30, 0.2, 0.5), (50, 0.1, 0.3), (50, 0.4, 0.9), (130, 0.3, 0.95)]
+)
+def test_limits_cover_where_few_instances_fail(n, fails, repaired):
+    """Deterministic decoding, so that the sharp ends are both the share of failures repaired."""
+    generator, replicates, level = np.random.default_rng(n), 400, 0.975
+    failing = generator.random((replicates, n)) < fails
+    failing[:, 0] = True
+    repairs = generator.random((replicates, n)) < repaired
+    active = (~failing | repairs).astype(float)[..., None].repeat(2, axis=-1)
+    runs = Repeats.from_runs(active, (~failing).astype(float)[..., None].repeat(2, axis=-1))
+    least = level - 4 * math.sqrt(level * (1 - level) / replicates)
+    for function in (rerun_corrected, loss):
+        assert np.mean(function("PS", runs, level).limits.lower <= repaired) >= least
+    assert np.mean(upper_from_lower("PS", runs, level).limits.upper >= repaired) >= least
+
+
+@pytest.mark.parametrize("quantity", ["PN", "PS", "PNS"])
+def test_no_question_loses_a_bet_by_more_than_the_limits_provide_for(quantity):
+    functions = {
+        rerun_corrected: InstanceMethod.RERUN,
+        upper_from_lower: InstanceMethod.RERUN,
+        loss: InstanceMethod.SIGN,
+        deterministic_score: InstanceMethod.DETERMINISTIC,
+    }
+    for (function, method), a_runs, z_runs in itertools.product(functions.items(), range(1, 5), range(1, 5)):
+        (a, b), theta = _MOST_LOST[method, quantity == "PNS"], np.linspace(0, 1, 11)
+        for s, z in itertools.product(range(a_runs + 1), range(z_runs + 1)):
+            active, failed = s / a_runs, 1 - z / z_runs
+            weight = {"PN": active, "PS": failed, "PNS": 1.0}[quantity]
+            # A second question of the same kind whose term is 0 or 1 keeps the denominator positive.
+            other = {"PN": (a_runs, z_runs), "PS": (0, 0), "PNS": (0, 0)}[quantity]
+            found = function(quantity, Repeats.of([s, other[0]], [a_runs] * 2, [z, other[1]], [z_runs] * 2))
+            if found.reason:
+                continue
+            beside = function(quantity, Repeats.of([other[0]], [a_runs], [other[1]], [z_runs]))
+            term = float(found.value) * (weight + 1) - float(beside.value)
+            assert term <= 1 + 1e-9
+            assert np.all(theta * weight - term <= a + theta * b + 1e-9), (function.__name__, s, a_runs, z, z_runs)
+            assert a * weight + b * term >= -1e-9
+
+
+@given(
+    shape=st.tuples(st.integers(0, 3), st.integers(1, 6)),
+    seed=st.integers(0, 999),
+    quantity=st.sampled_from(["PN", "PS", "PNS"]),
+    function=st.sampled_from([rerun_corrected, loss, upper_from_lower, deterministic_score]),
+)
+def test_many_contrasts_at_once_are_each_as_if_alone(shape, seed, quantity, function):
+    """One contrast without a value takes nothing from the others."""
+    generator = np.random.default_rng(seed)
+    runs = generator.integers(0, 3, (2, *shape))
+    solved = generator.binomial(runs, generator.choice([0.0, 0.5, 1.0], (2, shape[0], 1)))
+    instances = generator.integers(0, 4, shape[1])
+    together = function(quantity, Repeats.of(solved[0], runs[0], solved[1], runs[1], instances))
+    assert together.value.shape == shape[:1]
+    reasons = []
+    for row in range(shape[0]):
+        alone = function(quantity, Repeats.of(solved[0, row], runs[0, row], solved[1, row], runs[1, row], instances))
+        assert together.questions[row] == alone.questions
+        assert together.value[row] == pytest.approx(float(alone.value), nan_ok=True)
+        assert np.isnan(alone.value) == bool(alone.reason)
+        reasons.append(alone.reason)
+        if together.limits is None or alone.limits is None:
+            assert alone.limits is None
+            assert together.limits is None or np.isnan(together.limits.lower[row])
+            continue
+        for side in ("lower", "upper"):
+            assert getattr(together.limits, side)[row] == pytest.approx(float(getattr(alone.limits, side)), nan_ok=True)
+    assert bool(together.reason) == any(reasons)
+
+
 def test_the_correction_is_worth_its_calls():
     """Nearly deterministic decoding: the corrected score is far above the pooled one (published: .586 against .441)."""
     generator = np.random.default_rng(0)
@@ -233,5 +325,57 @@ def test_what_are_no_runs_is_refused():
         Repeats.from_runs([[0.5]], [[1]])
     with pytest.raises(NotCounts):
         Repeats.of([float("nan")], [1], [0], [1])
-    with pytest.raises(NotCounts, match="Weights"):
-        stratified_bounds("PNS", [0.5], [0.5], [-1.0])
+    for counts in (0, 1):
+        with pytest.raises(UsageError, match="question"):
+            Repeats.of(counts, counts, counts, counts)
+    with pytest.raises(UsageError, match="runs") as found:
+        Repeats.from_runs([1, 1, 0], [0, 0, 1])
+    assert "[[1], [0]]" in found.value.cure
+    with pytest.raises(NotAProbability):
+        rerun_corrected("PS", Repeats.from_runs([[1]], [[0, 0]]), 1.5)
+    with pytest.raises(UnequalPairing):
+        instance_limits(np.ones(3), np.ones(2), np.ones(3))
+
+
+def test_a_quantity_that_is_not_known_gives_no_number():
+    runs, counts = Repeats.from_runs([[1, 1]], [[0, 0]]), PairedCounts.of(1, 1, 1, 1)
+    for quantity in ("ps", "N", "NS", ""):
+        for function in (rerun_corrected, loss, upper_from_lower, deterministic_score):
+            with pytest.raises(UsageError, match="not known"):
+                function(quantity, runs)
+        for function in (deterministic_value, deterministic_limits):
+            with pytest.raises(UsageError, match="not known"):
+                function(quantity, counts)
+        with pytest.raises(UsageError, match="not known"):
+            stratified_bounds(quantity, [0.5], [0.5])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (([], []), NoData),
+        ((0.5, 0.5), NoData),
+        (([0.5], [0.5], [0.0]), NoData),
+        (([0.5], [0.5], [-1.0]), NotCounts),
+        (([0.5], [0.5], [math.nan]), NotCounts),
+        (([0.5] * 3, [0.5] * 2), UnequalPairing),
+        (([0.5] * 3, [0.5]), UnequalPairing),
+        (([0.5] * 3, [0.5] * 3, [1.0]), UnequalPairing),
+        ((np.full((2, 3), 0.5), np.full((3, 3), 0.5)), UnequalPairing),
+        (([0.5], [1.5]), NotAProbability),
+        (([math.nan], [0.5]), NotAProbability),
+    ],
+)
+def test_what_are_no_strata_is_refused(arguments, error):
+    with pytest.raises(error):
+        stratified_bounds("PNS", *arguments)
+
+
+def test_strata_take_any_leading_shape():
+    p, p_prime = np.random.default_rng(3).random((2, 2, 1, 4))
+    for quantity in ("PN", "PS", "PNS"):
+        found = stratified_bounds(quantity, p, p_prime[0], [1, 2, 0, 1])
+        assert found.lower.shape == found.upper.shape == found.undefined.shape == (2, 1)
+        alone = stratified_bounds(quantity, p[1, 0], p_prime[0, 0], [1, 2, 0, 1])
+        assert (found.lower[1, 0], found.upper[1, 0]) == pytest.approx(alone.ends())
+        assert stratified_bounds(quantity, np.zeros((0, 4)), np.zeros((0, 4))).lower.shape == (0,)

@@ -116,7 +116,8 @@ class LinearBound:
 def bound(query: Query, constraints: Sequence[Constraint] = (), *, exact: bool | None = None) -> LinearBound:
     """Return the sharp bounds of a linear form or a ratio of two, under linear constraints.
 
-    A ratio is made linear by dividing by its denominator (Charnes & Cooper 1962).
+    A ratio is made linear by dividing by its denominator (Charnes & Cooper 1962). The 4096 response types of twelve
+    regimes take seconds, exact and with some 80 constraints as well.
 
     Parameters
     ----------
@@ -281,20 +282,27 @@ def _exact_columns(program: Program) -> list[SparseColumn]:
 
 
 def _guess(columns: Sequence[SparseColumn], right: Sequence[Rational], cost: Sequence[Rational]) -> Sequence[int]:
-    """Return columns of a likely basis of a large program; nothing where floating point finds no solution."""
+    """Return columns of a likely basis of a large program; of one without solution, a basis that violates least."""
     if len(columns) < GUESS_FROM:
         return ()
     matrix = np.zeros((len(right), len(columns)))
     for j, column in enumerate(columns):
         for row, entry in column:
             matrix[row, j] = entry
-    costs = np.array(cost, dtype=np.float64)
+    costs, wanted = np.array(cost, dtype=np.float64), np.array(right, dtype=np.float64)
     try:
-        optimum = minimise_floats(matrix, np.array(right, dtype=np.float64), costs)
+        optimum = minimise_floats(matrix, wanted, costs)
+        if optimum == "infeasible":
+            matrix = np.hstack([matrix, np.diag(np.where(wanted >= 0, 1.0, -1.0))])
+            costs = np.concatenate([np.zeros(len(columns)), np.ones(len(right))])
+            optimum = minimise_floats(matrix, wanted, costs)
     except NotSolved:
         # The exact simplex method does not need the guess.
         return ()
-    return likely_basis(matrix, costs, optimum) if isinstance(optimum, FloatOptimum) else ()
+    if not isinstance(optimum, FloatOptimum):
+        return ()
+    basis = likely_basis(matrix, costs, optimum)
+    return [j for j in basis if j < len(columns) or optimum.primal[j] > AGREEMENT]
 
 
 def _denominator_range(program: Program, query: Ratio, exact: bool) -> tuple[Number, Number]:
@@ -332,7 +340,8 @@ def _float_end(program: Program, query: Query, end: End) -> float:
         raise UnboundedRatio(str(query))
     if not isinstance(optimum, FloatOptimum):
         raise _float_infeasible(program)
-    return float(np.clip(sign * optimum.value, *attainable_range(query)))
+    # Adding 0 turns −0 into 0.
+    return float(np.clip(sign * optimum.value, *attainable_range(query))) + 0.0
 
 
 def attainable_range(query: Query) -> tuple[float, float]:
@@ -349,7 +358,8 @@ def _float_infeasible(program: Program) -> ImpossibleProgram | NotSolved:
     exact = replace(
         program, matrix=tuple(tuple(_exact(row)) for row in program.matrix), right=tuple(_exact(program.numbers()))
     )
-    outcome = minimise(_exact_columns(exact), _exact(exact.numbers()), [0] * len(exact.columns))
+    columns, right, cost = _exact_columns(exact), _exact(exact.numbers()), [0] * len(exact.columns)
+    outcome = minimise(columns, right, cost, _guess(columns, right, cost))
     if outcome.status == "infeasible":
         return impossible(exact, outcome.dual)
     return NotSolved("HiGHS finds no solution, but there is one")

@@ -13,6 +13,7 @@ beyond it. The certificate of an empty program holds multipliers only (Farkas' l
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -184,7 +185,8 @@ def from_json(text: str) -> Certificate:
     """
 
     def number(value: Any) -> Rational:
-        if not isinstance(value, str):
+        # Not all that Fraction reads: "1e999999999" has too many digits to be checked.
+        if not isinstance(value, str) or not re.fullmatch(r"-?[0-9]+(/[0-9]+)?", value):
             raise WrongCertificate(f"{value!r} is not a rational in a string")
         exact = Fraction(value)
         return exact.numerator if exact.denominator == 1 else exact
@@ -196,6 +198,8 @@ def from_json(text: str) -> Certificate:
         data = json.loads(text)
         if data["format"] != FORMAT:
             raise WrongCertificate(f"its format is '{data['format']}', not '{FORMAT}'")
+        if not isinstance(data["columns"], list) or not all(isinstance(name, str) for name in data["columns"]):
+            raise WrongCertificate("its columns are not a list of names")
         return Certificate(
             sense=data["sense"],
             columns=tuple(data["columns"]),

@@ -7,7 +7,7 @@ comes out is no proof by itself: the certificate made of it is checked apart.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -51,7 +51,8 @@ def minimise(
     cost : sequence of Fraction
         One per column.
     guess : sequence of int, optional
-        Columns that may form the optimal basis, the most likely first.
+        Columns that may form the optimal basis, the most likely first. Where the program may have no solution, those of
+        a basis that violates the equations least; the number of columns plus r then stands for what is left of row r.
 
     Examples
     --------
@@ -62,7 +63,7 @@ def minimise(
     tableau = _Tableau(columns, right)
     if guess:
         tableau.take(guess)
-        if not tableau.feasible:
+        if not tableau.non_negative:
             tableau = _Tableau(columns, right)
     if not tableau.feasible:
         artificial_cost = [*([0] * len(columns)), *([1] * len(right))]
@@ -98,14 +99,22 @@ class _Tableau:
         self.pivots = 0
 
     @property
+    def non_negative(self) -> bool:
+        return all(value >= 0 for value in self.values)
+
+    @property
     def feasible(self) -> bool:
-        return all(
-            value >= 0 if j < self.count else value == 0 for j, value in zip(self.basis, self.values, strict=True)
+        return self.non_negative and not any(
+            value for j, value in zip(self.basis, self.values, strict=True) if j >= self.count
         )
 
+    def entry(self, row: int, j: int) -> Rational:
+        """Entry of a column in the present basis: one place of its direction."""
+        inverse = self.inverse[row]
+        return sum((inverse[i] * entry for i, entry in self.columns[j]), 0)
+
     def direction(self, j: int) -> list[Rational]:
-        column = self.columns[j]
-        return [_total(row[i] * entry for i, entry in column) for row in self.inverse]
+        return [self.entry(row, j) for row in range(len(self.basis))]
 
     def pivot(self, row: int, j: int, direction: Sequence[Rational]) -> None:
         scale = Fraction(1) / direction[row]
@@ -121,17 +130,18 @@ class _Tableau:
         self.pivots += 1
 
     def take(self, guess: Sequence[int]) -> None:
-        """Bring independent columns of the guess into the basis in place of artificial ones."""
-        left = len(self.basis)
+        """Bring independent columns of the guess into the basis in place of artificial ones that it does not name."""
+        kept = {j for j in guess if j >= self.count}
+        left = [row for row, j in enumerate(self.basis) if j >= self.count and j not in kept]
         for j in guess:
             if not left:
                 return
-            direction = self.direction(j)
-            for row, step in enumerate(direction):
-                if step and self.basis[row] >= self.count:
-                    self.pivot(row, j, direction)
-                    left -= 1
-                    break
+            if j in kept:
+                continue
+            row = next((row for row in left if self.entry(row, j)), None)
+            if row is not None:
+                self.pivot(row, j, self.direction(j))
+                left.remove(row)
 
     def expel_artificial(self) -> None:
         """Bring real columns into the rows of artificial ones (all at 0); what stays belongs to redundant equations."""
@@ -139,7 +149,7 @@ class _Tableau:
             if self.basis[row] < self.count:
                 continue
             for j in range(self.count):
-                if sum((self.inverse[row][i] * entry for i, entry in self.columns[j]), 0):
+                if self.entry(row, j):
                     self.pivot(row, j, self.direction(j))
                     break
 
@@ -169,10 +179,6 @@ class _Tableau:
             if sum([whole[i] * entry for i, entry in self.columns[j]]) > cost[j] * scale:
                 return j
         return None
-
-
-def _total(values: Iterable[Rational]) -> Rational:
-    return sum(values, 0)
 
 
 def _plain_one(value: Rational) -> Rational:

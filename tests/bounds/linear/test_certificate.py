@@ -99,6 +99,10 @@ def test_a_ratio_needs_a_positive_denominator_at_its_point():
     "damage",
     [
         lambda data: data.pop("dual"),
+        lambda data: data.update(columns=[["heads"]]),
+        lambda data: data.update(columns="heads"),
+        lambda data: data.update(value="1e999999999"),
+        lambda data: data.update(value="0.5"),
         lambda data: data.update(value=0.3),
         lambda data: data.update(value="1/0"),
         lambda data: data.update(value="NaN"),

@@ -1,5 +1,6 @@
 """The exact simplex method: always right, whatever it is told to start from."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -7,6 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dodiag.bounds.linear.floating import likely_basis, minimise_floats
+from dodiag.bounds.linear.program import Program
+from dodiag.bounds.linear.response_types import ResponseTypes
 from dodiag.bounds.linear.simplex import minimise
 
 F = Fraction
@@ -20,7 +24,7 @@ def programs(draw):
     matrix = draw(st.lists(st.lists(WHOLE, min_size=columns, max_size=columns), min_size=rows, max_size=rows))
     right = draw(st.lists(WHOLE, min_size=rows, max_size=rows))
     cost = draw(st.lists(WHOLE, min_size=columns, max_size=columns))
-    guess = draw(st.lists(st.integers(0, columns - 1), max_size=columns, unique=True))
+    guess = draw(st.lists(st.integers(0, columns + rows - 1), max_size=columns + rows, unique=True))
     return matrix, right, cost, guess
 
 
@@ -73,3 +77,24 @@ def test_a_right_guess_needs_no_more_pivots_than_rows():
     first = minimise(sparse(matrix), right, cost)
     again = minimise(sparse(matrix), right, cost, guess=sorted(first.primal))
     assert (again.primal, again.pivots) == (first.primal, 3)
+
+
+def test_a_right_guess_saves_pivots_also_where_there_is_no_solution():
+    """All pairs of six regimes, and a triple likelier than a pair that holds it; the guess violates least."""
+    types = ResponseTypes(tuple("abcdef"))
+    known = [types.probability({name: 1}) == F(place + 2, 11) for place, name in enumerate(types.regimes)]
+    known += [types.probability({one: 1, other: 1}) == F(1, 8) for one, other in itertools.combinations("abcdef", 2)]
+    program = Program.of(types, [*known, types.probability({"a": 1, "b": 1, "c": 1}) >= F(1, 7)])
+    right, columns = program.numbers(), len(program.columns)
+    matrix = np.hstack([np.array(program.matrix, float), np.eye(len(right))])
+    cost = np.r_[np.zeros(columns), np.ones(len(right))]
+    nearest = minimise_floats(matrix, np.array(right, float), cost)
+    basis = likely_basis(matrix, cost, nearest)
+    guess = [j for j in basis if j < columns or nearest.primal[j] > 1e-9]
+    alone, guided = (minimise(program.sparse_columns, right, [0] * columns, start) for start in ([], guess))
+    assert guided.pivots < len(right) < alone.pivots
+    for outcome in (alone, guided):
+        assert outcome.status == "infeasible"
+        assert sum(y * b for y, b in zip(outcome.dual, right, strict=True)) > 0
+        for column in program.sparse_columns:
+            assert sum(outcome.dual[row] * entry for row, entry in column) <= 0
