@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -117,7 +118,8 @@ def agreement(run_dir: str | Path, labels: str | Path | None = None, pack: str |
     with Ledger(Path(run_dir)) as ledger:
         plan = plan_of_run(ledger, pack)
         judges = ledger.meta(JUDGES) or []
-        raters |= dict.fromkeys(judge["model"] for judge in judges)
+        names = _names_of(judges)
+        raters |= dict.fromkeys(names)
         for call, row, reply in answered(plan, ledger):
             scored = score(plan.task, call.question, reply.to_reply())
             if spec_of(plan.task, call.question).type is not AnswerType.TEXT:
@@ -128,14 +130,26 @@ def agreement(run_dir: str | Path, labels: str | Path | None = None, pack: str |
             place = (row.instance, row.question, row.configuration, row.draw)
             if place in people:
                 rating[HUMAN] = people[place]
-            for judge in judges:
+            for name, judge in zip(names, judges, strict=True):
                 item = item_of(plan, call, reply, scored, judge["mismatch"])
                 found = item and ledger.verdict(item.key(judge["model"], judge["endpoint"], judge["parameters"]))
                 if found and found.verdict != Verdict.UNSCORED:
-                    rating[judge["model"]] = Verdict(found.verdict)
+                    rating[name] = Verdict(found.verdict)
             ratings.append(rating)
     pairs = tuple(_pair(first, second, ratings) for first, second in combinations(raters, 2))
     return Agreement(pairs, *_fleiss(ratings))
+
+
+def _names_of(judges: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a name for each judge: its model, with server and parameters where one model judged in several ways."""
+    ways = {(judge["model"], judge["endpoint"], json.dumps(judge["parameters"], sort_keys=True)) for judge in judges}
+    several = {model for model, count in Counter(model for model, _, _ in ways).items() if count > 1}
+    return [
+        " ".join(filter(None, (judge["model"], judge["endpoint"], json.dumps(judge["parameters"], sort_keys=True))))
+        if judge["model"] in several
+        else judge["model"]
+        for judge in judges
+    ]
 
 
 def _pair(first: str, second: str, ratings: list[dict[str, Verdict]]) -> PairAgreement:
@@ -173,7 +187,15 @@ def _labels(path: Path) -> dict[tuple[str, str, str, int], Verdict]:
             missing = [name for name in LABEL_COLUMNS if name not in (reader.fieldnames or ())]
             if missing:
                 raise UsageError(f"{path} has no column '{missing[0]}'", f"It needs {', '.join(LABEL_COLUMNS)}.")
-            return dict(_label(path, reader.line_num, row) for row in reader)
+            labels: dict[tuple[str, str, str, int], Verdict] = {}
+            for row in reader:
+                place, label = _label(path, reader.line_num, row)
+                if labels.setdefault(place, label) != label:
+                    raise UsageError(
+                        f"{path}, line {reader.line_num}: another label for the same answer stands further up",
+                        "Give each answer one label.",
+                    )
+            return labels
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UsageError(f"{path} cannot be read: {error}", "Name a CSV file.") from None
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from dodiag.interventions.plan import Call
 from dodiag.interventions.prompts import Prompt
-from dodiag.runners.judging.judge import Judge, Judged
-from dodiag.runners.judging.verdicts import NoVerdict, Verdict, json_objects
+from dodiag.runners.judging.judge import Judge, Judged, tokens_of
+from dodiag.runners.judging.verdicts import NoVerdict, Verdict, deciding_objects
 from dodiag.runners.ledger import LedgerWriter, VerdictRow
 from dodiag.runners.progress import Progress
 from dodiag.runners.protocol import Finish, Reply, Request
@@ -97,10 +97,13 @@ def criteria_prompt(item: CriteriaItem, token: str, again: bool = False) -> str:
     )
 
 
-def read_labels(text: str | None, names: Sequence[str], token: str, finish: Finish = Finish.STOP) -> Labelled:
+def read_labels(
+    text: str | None, names: Sequence[str], token: str, finish: Finish = Finish.STOP, answer: str = ""
+) -> Labelled:
     """Read a judge's labels: every name has to have one, and objects must not disagree; nothing is guessed.
 
-    Objects with the right token decide; an object without an id counts where none has the right one.
+    Objects with the right token decide, even if they lack labels; an object without an id counts where none has the
+    right one, unless it stands in the `answer` that is judged.
 
     Examples
     --------
@@ -111,18 +114,12 @@ def read_labels(text: str | None, names: Sequence[str], token: str, finish: Fini
     """
     if finish is Finish.REFUSAL:
         return Labelled(None, NoVerdict.REFUSED)
-    marked: list[Labelled] = []
-    unmarked: list[Labelled] = []
-    for found in json_objects(remove_reasoning(text or "").text):
+    chosen: list[Labelled] = []
+    for found in deciding_objects(remove_reasoning(text or "").text, token, answer):
         labels = _labels(found, names)
-        if labels is None:
-            continue
-        why = next((str(found[name]) for name in ("why", "reason", "reasoning") if found.get(name)), "")
-        if found.get("id") is None:
-            unmarked.append(Labelled(labels, None, why))
-        elif str(found["id"]) == token:
-            marked.append(Labelled(labels, None, why))
-    chosen = marked or unmarked
+        if labels is not None:
+            why = next((str(found[name]) for name in ("why", "reason", "reasoning") if found.get(name)), "")
+            chosen.append(Labelled(labels, None, why))
     if chosen and all(read.labels == chosen[0].labels for read in chosen):
         return chosen[-1]
     return Labelled(None, NoVerdict.TRUNCATED if finish is Finish.LENGTH else NoVerdict.PARSE)
@@ -162,7 +159,7 @@ async def judge_criteria(
                 return
             except GaveUp as failure:
                 unread = Labelled(None, NoVerdict.ERROR)
-                writer.add(*_rows(judge, entry, "", None, unread, failure.attempts, 0.0))
+                writer.add(*_rows(judge, entry, "", (), unread, failure.attempts, 0.0))
                 if failure.failure.kind.fatal:
                     stopped.append(failure.failure.message)
                     retrier.stop()
@@ -183,6 +180,7 @@ async def _judged(judge: Judge, entry: PendingCriteria, task: TaskGraph, retrier
     names = [name for name, _ in entry.item.criteria]
     token = f"answer-{_key(judge, entry.item, names[0])[:12]}"
     attempts, seconds = 0, 0.0
+    replies: list[Reply] = []
     for again in (False, True):
         prompt = criteria_prompt(entry.item, token, again)
         call = entry.call
@@ -191,10 +189,11 @@ async def _judged(judge: Judge, entry: PendingCriteria, task: TaskGraph, retrier
             attempts += answered.attempts
             seconds += answered.seconds
             reply = answered.reply
-        read = read_labels(reply.text, names, token, reply.finish)
+        replies.append(reply)
+        read = read_labels(reply.text, names, token, reply.finish, entry.item.answer)
         if read.reason is not NoVerdict.PARSE:
             break
-    return _rows(judge, entry, prompt, reply, read, attempts, seconds)
+    return _rows(judge, entry, prompt, replies, read, attempts, seconds)
 
 
 def _key(judge: Judge, item: CriteriaItem, name: str) -> str:
@@ -205,17 +204,18 @@ def _rows(
     judge: Judge,
     entry: PendingCriteria,
     prompt: str,
-    reply: Reply | None,
+    replies: Sequence[Reply],
     read: Labelled,
     attempts: int,
     seconds: float,
 ) -> list[VerdictRow]:
-    """Return one row for each criterion; the tokens and the time of the one call stand with the first."""
+    """Return one row for each criterion; the tokens and the time of the calls stand with the first."""
     rows = []
+    reply = replies[-1] if replies else None
+    input_tokens, output_tokens = tokens_of(replies)
     for place, (name, _) in enumerate(entry.item.criteria):
         label = None if read.labels is None else read.labels[name]
         verdict = Verdict.UNSCORED if label is None else Verdict.CORRECT if label else Verdict.INCORRECT
-        first = reply if place == 0 else None
         rows.append(
             VerdictRow(
                 key=_key(judge, entry.item, name),
@@ -227,8 +227,8 @@ def _rows(
                 prompt=prompt,
                 reply=None if reply is None else reply.text,
                 finish=None if reply is None else reply.finish.value,
-                input_tokens=None if first is None else first.usage.input,
-                output_tokens=None if first is None else first.usage.output,
+                input_tokens=input_tokens if place == 0 else None,
+                output_tokens=output_tokens if place == 0 else None,
                 attempts=attempts if place == 0 else 0,
                 seconds=round(seconds, 6) if place == 0 else 0.0,
                 finished_at=datetime.now(UTC).isoformat(timespec="milliseconds"),

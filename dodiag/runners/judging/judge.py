@@ -96,7 +96,7 @@ async def judge_all(
             except Stopped:
                 return
             except GaveUp as failure:
-                writer.add(_row(judge, entry, "", None, Read(Verdict.UNSCORED, NoVerdict.ERROR), failure.attempts, 0.0))
+                writer.add(_row(judge, entry, "", (), Read(Verdict.UNSCORED, NoVerdict.ERROR), failure.attempts, 0.0))
                 if failure.failure.kind.fatal:
                     stopped.append(failure.failure.message)
                     retrier.stop()
@@ -116,6 +116,7 @@ async def judge_all(
 async def _judged(judge: Judge, entry: Pending, task: TaskGraph, retrier: Retrier) -> VerdictRow:
     token = f"answer-{entry.key[:12]}"
     attempts, seconds = 0, 0.0
+    replies: list[Reply] = []
     for again in (False, True):
         prompt = judge_prompt(entry.item, token, again)
         request = Request(
@@ -125,15 +126,25 @@ async def _judged(judge: Judge, entry: Pending, task: TaskGraph, retrier: Retrie
             attempts += answered.attempts
             seconds += answered.seconds
             reply = answered.reply
-        read = read_verdict(reply.text, token, reply.finish)
+        replies.append(reply)
+        read = read_verdict(reply.text, token, reply.finish, entry.item.answer)
         if read.reason is not NoVerdict.PARSE:
             break
-    return _row(judge, entry, prompt, reply, read, attempts, seconds)
+    return _row(judge, entry, prompt, replies, read, attempts, seconds)
+
+
+def tokens_of(replies: Sequence[Reply]) -> tuple[int | None, int | None]:
+    """Return the input and output tokens of all replies to one item, the one asked again for included."""
+    asked = [reply.usage.input for reply in replies if reply.usage.input is not None]
+    said = [reply.usage.output for reply in replies if reply.usage.output is not None]
+    return sum(asked) if asked else None, sum(said) if said else None
 
 
 def _row(
-    judge: Judge, entry: Pending, prompt: str, reply: Reply | None, read: Read, attempts: int, seconds: float
+    judge: Judge, entry: Pending, prompt: str, replies: Sequence[Reply], read: Read, attempts: int, seconds: float
 ) -> VerdictRow:
+    reply = replies[-1] if replies else None
+    input_tokens, output_tokens = tokens_of(replies)
     return VerdictRow(
         key=entry.key,
         reply_key=entry.reply_key,
@@ -144,8 +155,8 @@ def _row(
         prompt=prompt,
         reply=None if reply is None else reply.text,
         finish=None if reply is None else reply.finish.value,
-        input_tokens=None if reply is None else reply.usage.input,
-        output_tokens=None if reply is None else reply.usage.output,
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
         attempts=attempts,
         seconds=round(seconds, 6),
         finished_at=datetime.now(UTC).isoformat(timespec="milliseconds"),

@@ -100,12 +100,13 @@ def judge_prompt(item: Item, token: str, again: bool = False) -> str:
     )
 
 
-def read_verdict(text: str | None, token: str, finish: Finish = Finish.STOP) -> Read:
+def read_verdict(text: str | None, token: str, finish: Finish = Finish.STOP, answer: str = "") -> Read:
     """Read a judge's reply.
 
     Only JSON objects count, wherever they stand: in fences, after prose with braces, with single quotes or trailing
-    commas. Those with the right `token` decide; an object without any id counts where none has the right one, and an
-    object with another id never. Objects that disagree are no verdict, and neither is prose: "Verdict - correct".
+    commas. Those with the right `token` decide, even if they hold no verdict; an object without any id counts where
+    none has the right one, unless it stands in the `answer` that is judged; an object with another id never counts.
+    Objects that disagree are no verdict, and neither is prose: "Verdict - correct".
 
     Examples
     --------
@@ -117,18 +118,7 @@ def read_verdict(text: str | None, token: str, finish: Finish = Finish.STOP) -> 
     if finish is Finish.REFUSAL:
         return Read(Verdict.UNSCORED, NoVerdict.REFUSED)
     visible = remove_reasoning(text or "").text
-    marked: list[Read] = []
-    unmarked: list[Read] = []
-    for found in json_objects(visible):
-        read = _verdict_of(found)
-        if read is None:
-            continue
-        name = found.get("id")
-        if name is None:
-            unmarked.append(read)
-        elif str(name) == token:
-            marked.append(read)
-    chosen = marked or unmarked
+    chosen = [read for found in deciding_objects(visible, token, answer) if (read := _verdict_of(found)) is not None]
     if len({read.verdict for read in chosen}) == 1:
         return chosen[-1]
     if finish is Finish.LENGTH:
@@ -145,8 +135,15 @@ _WORDS = {
     "no": Verdict.INCORRECT,
     "1": Verdict.CORRECT,
     "0": Verdict.INCORRECT,
+    "1.0": Verdict.CORRECT,
+    "0.0": Verdict.INCORRECT,
 }
 _FIELDS = ("verdict", "correct", "pass", "score")
+_FIELD = {name: re.compile(rf"[{{,]\s*[\"']?{name}[\"']?\s*:", re.IGNORECASE) for name in _FIELDS}
+_MOST_FAILED = 100
+"""Braces that open no object before only the end of a reply is looked at."""
+_GAP = 20
+"""Longest space before a quoted text in an object."""
 
 
 def _verdict_of(found: Mapping[str, Any]) -> Read | None:
@@ -159,17 +156,34 @@ def _verdict_of(found: Mapping[str, Any]) -> Read | None:
     return Read(verdict, None, why)
 
 
+def deciding_objects(visible: str, token: str, answer: str) -> list[Mapping[str, Any]]:
+    """Return the objects of a judge's reply that may hold its verdict.
+
+    Those with the right `token`; where there are none, those without an id that are not quoted from the `answer`.
+    """
+    found = list(json_objects(visible))
+    marked = [entry for entry in found if str(entry.get("id")) == token]
+    if marked:
+        return marked
+    quoted = list(json_objects(answer))
+    return [entry for entry in found if entry.get("id") is None and entry not in quoted]
+
+
 def json_objects(text: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects of a text, outermost first; an object inside another one is not looked at."""
-    place = 0
-    while (start := text.find("{", place)) >= 0:
+    """Yield the JSON objects of a text, outermost first; an object inside another one is not looked at.
+
+    After many braces that open no object only the end of the text is looked at, where a verdict stands.
+    """
+    place, failed = 0, 0
+    while (start := text.find("{", place)) >= 0 and failed < 2 * _MOST_FAILED:
         end = _closing(text, start)
         found = None if end is None else _parsed(text[start : end + 1])
-        if found is None or end is None:
-            place = start + 1
-        else:
+        if found is not None and end is not None:
             yield found
             place = end + 1
+            continue
+        failed += 1
+        place = max(start + 1, len(text) - LONGEST_OBJECT) if failed == _MOST_FAILED else start + 1
 
 
 def _closing(text: str, start: int) -> int | None:
@@ -192,14 +206,31 @@ def _closing(text: str, start: int) -> int | None:
 
 def _opens(text: str, place: int) -> bool:
     """Whether an apostrophe stands where a quoted text can begin, rather than inside a word."""
-    return text[:place].rstrip()[-1:] in ("{", ",", ":", "[")
+    return text[max(0, place - _GAP) : place].rstrip()[-1:] in ("{", ",", ":", "[")
+
+
+class _SaidTwice(Exception):
+    """An object names a field twice, so that it has no one value."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({name.lower() for name, _ in pairs}) < len(pairs):
+        raise _SaidTwice
+    return dict(pairs)
+
+
+def _says_twice(text: str) -> bool:
+    return any(len(field.findall(text)) > 1 for field in _FIELD.values())
 
 
 def _parsed(text: str) -> Mapping[str, Any] | None:
+    """Return an object; None where it is none, or names a field twice."""
     try:
-        found = json.loads(text, strict=False)
+        found = json.loads(text, strict=False, object_pairs_hook=_once)
+    except _SaidTwice:
+        return {}
     except (ValueError, RecursionError):
-        if "&" in text or "*" in text:
+        if ":" not in text or "&" in text or "*" in text or _says_twice(text):
             return None
         try:
             found = yaml.load(text, Loader=yaml.BaseLoader)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 
-from dodiag.runners.reading.cues import TAKES_BACK
+from dodiag.runners.reading.cues import TAKES_BACK, WITHDRAWAL
 from dodiag.runners.reading.heads import Head, read_head
 from dodiag.runners.reading.options import WRAPPERS, Options, options_of
 from dodiag.runners.reading.refusal import abstains
 from dodiag.runners.reading.result import Found, nothing_valid, undecided
 from dodiag.scm.answers import AnswerSpec
 
-_ENUMERATED = re.compile(r"\s*[.):,;\-–—]|\W*(?:because|since|as)\b")
+_ENUMERATED = re.compile(r"\s*[.):,;\-–—]|\W*(?:because|since|as|not|rather than|instead of)\b|です|입니다")
+_DENIED_FIRST = re.compile(r"\W{0,4}(?:it(?:'s| is) )?(?:\w{1,12}ly )?not (?:option )?\(?([A-Z])\)?,? but (?:rather )?")
+"""What may stand before the letter: ``not A but B``."""
+_GOES_ON = re.compile(r"\s?+[,;-]\s?+(?!(?:since|because|as|while|whereas|not|rather|instead|unlike|but not)\b)")
+_BUT_NO = re.compile(r"^\W*\bno\b[,.]?\s", re.IGNORECASE)
 
 
 _NOT_AVAILABLE = re.compile(r"\W*n/a\W*", re.IGNORECASE)
@@ -37,6 +41,7 @@ def at_cue(content: str, spec: AnswerSpec, strong: bool, how: str) -> Found | No
         None where nothing here can be taken for an answer.
     """
     options = options_of(spec.choices or ())
+    content = _without_denial(content)
     if letter := options.exact(content):
         return Found(letter, content, how)
     if _NOT_AVAILABLE.fullmatch(content):
@@ -63,16 +68,22 @@ def without_cue(text: str, spec: AnswerSpec) -> Found | None:
         return None
     if (found := _whole(lines[0], options) if len(lines) == 1 else _by_lines(lines, options)) is not None:
         return found
-    return _by_option_letter(text, options) or _by_option_text(text, options)
+    return _by_last_sentence(text, options) or _by_option_letter(text, options) or _by_option_text(text, options)
 
 
 _NUMBERING = re.compile(r"\W{0,3}\d{1,2}[.)]\s+(?=\S)")
+
+
+def _without_denial(line: str) -> str:
+    denied = _DENIED_FIRST.match(line)
+    return line[denied.end() :] if denied else line
 
 
 def _whole(line: str, options: Options) -> Found | None:
     if line.endswith("?") and _WORD.search(line):
         return None
     line = _NUMBERING.sub("", line, count=1)
+    line = _without_denial(line)
     if letter := options.exact(line):
         return Found(letter, line, "bare")
     head = read_head(line, options, "bare")
@@ -84,6 +95,10 @@ def _whole(line: str, options: Options) -> Found | None:
         return None
     if head.found.span == "I" and head.rest.startswith(","):
         return None
+    if len(head.found.span) > 1 and _GOES_ON.match(head.rest) and options.mentioned(head.rest)[0] - {head.found.value}:
+        return undecided(line, "head")
+    if _BUT_NO.match(head.rest) or WITHDRAWAL.search(head.rest):
+        return undecided(line, "head")
     return head.found._replace(how="head")
 
 
@@ -120,6 +135,27 @@ def _line_head(line: str, options: Options) -> Head | None:
     return None if head is None or head.tail == "free" or _DENIAL.search(line) else head
 
 
+_SENTENCE_END = re.compile(r"(?:(?<=[a-z]{2})|(?<=[^\w'][A-Z])|(?<=[)\"']))[.!?]\s+|\n")
+
+
+def _sentences(text: str) -> list[str]:
+    """Return the sentences of a text, each with its end mark; ``A. red`` is no end."""
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+    pieces = [text[start:end].strip() for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
+    return [piece for piece in pieces if piece] or [text]
+
+
+def _by_last_sentence(text: str, options: Options) -> Found | None:
+    """Return the letter that the last of several sentences states and no other one: ``It is not A. It's B.``"""
+    *before, last = _sentences(text)
+    head = read_head(last, options, "last_line") if before and _WORD.search(last) else None
+    if head is None or head.tail != "nothing" or head.found.value is None or last.endswith("?"):
+        return None
+    heads = [read_head(sentence, options, "line") for sentence in before if not sentence.endswith("?")]
+    others = {other.found.value for other in heads if other is not None and other.tail != "free"}
+    return head.found if others <= {head.found.value} else undecided(last, "last_line")
+
+
 _NAMED_LETTER = re.compile(r"(?:\b(?:[Oo]ption|[Cc]hoice|[Ll]etter) \(?|\()([A-Z])(?!\w|['-]\w)\)?")
 _DENIAL = re.compile(
     r"\b(?:not|nor|neither|never|wrong|incorrect|except|unlike|ruled out|eliminate|exclude)\b|n't\b", re.IGNORECASE
@@ -147,7 +183,7 @@ def _by_option_text(text: str, options: Options) -> Found | None:
         return _yes_or_no(text, options)
     if abstains(text):
         return None
-    if len(named) == 1 and not named & negated:
+    if len(named) == 1 and not named & negated and options.lettered(text) <= named:
         return Found(named.pop(), text, "option_text")
     return undecided(text, "option_text")
 

@@ -102,9 +102,15 @@ _ONE_TO_ONE = (
     | dict.fromkeys(map(ord, "→⇒➔➜⟶⟹➡⟼➙"), "->")
     | dict.fromkeys(map(ord, "\u2028\u2029\x85"), "\n")
     | {ord("٫"): ".", ord("٬"): ",", ord("،"): ",", ord("、"): ",", ord("。"): ". ", ord("•"): "-", ord("✱"): "*"}
-    | {ord(char): f"^{digit}" for digit, char in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
+    | {ord("º"): "°", ord("˚"): "°", ord("【"): "", ord("】"): ": "}
 )
 
+_SUPERSCRIPT = re.compile("[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+_DECORATION = re.compile(
+    "[\U0001f300-\U0001f44d\U0001f44f-\U0001f4ae\U0001f4b0-\U0001f51e\U0001f520-\U0001f6aa"
+    "\U0001f6ac-\U0001f7ef\U0001f900-\U0001faff✅✓✔☑⭐✨★]"
+)
+"""Pictures beside an answer; not those that deny (❌ 🚫 👎) or are numbers and signs (🔟 💯 ➕)."""
 _VULGAR = re.compile("[¼-¾⅐-⅞↉]")
 _GROUPED_BY_SPACE = re.compile("(?<=\\d)[\u00a0\u202f\u2009](?=\\d{3}(?!\\d))")
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
@@ -112,6 +118,8 @@ _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 
 def _fold_unicode(text: str) -> str:
     text = _GROUPED_BY_SPACE.sub("", text)
+    text = _DECORATION.sub("", text)
+    text = _SUPERSCRIPT.sub(lambda match: "^" + unicodedata.normalize("NFKC", match[0]), text)
     text = _VULGAR.sub(lambda match: " " + unicodedata.normalize("NFKC", match[0]) + " ", text)
     text = unicodedata.normalize("NFKC", text.translate(_ONE_TO_ONE)).translate(_ONE_TO_ONE).replace("\u2044", "/")
     return _OTHER_DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), text)
@@ -122,12 +130,16 @@ _SPECIAL_TOKEN = re.compile(r"<\|[A-Za-z_]{1,30}\|>|</?s>|<(?:eos|bos|pad|unk|st
 _ANSWER_OPEN = re.compile(r"<(?:final_?)?answer>", re.IGNORECASE)
 _ANSWER_CLOSE = re.compile(r"</(?:final_?)?answer>", re.IGNORECASE)
 _LINE_BREAK_TAG = re.compile(r"<(?:br|/div|/li)\s?/?>", re.IGNORECASE)
-_HTML_TAG = re.compile(r"</?(?:em|strong|span|div|li|ul|ol|code|pre|sub|mark|center|small)>", re.IGNORECASE)
+_HTML_TAG = re.compile(
+    r"</?(?:em|strong|span|div|li|ul|ol|code|pre|sub|mark|center|small|final|result|output|response|solution|count)>",
+    re.IGNORECASE,
+)
 _ONE_LETTER_TAG = {letter: re.compile(f"</?{letter}>", re.IGNORECASE) for letter in "biup"}
 """Only tags where they are closed: ``<B>`` alone is the letter B."""
 _FENCE = re.compile(r"```[A-Za-z]{0,12}(?=\s|$)|```")
 _STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
-_HEADING = re.compile(r"^[ \t]{0,3}(?:#{1,6}[ \t]|>[ \t]?)++", re.MULTILINE)
+_HEADING = re.compile(r"^[ \t]{0,3}(?:#{1,6}[ \t]|>[ \t]?(?![ \t]*[-+]?\d))++", re.MULTILINE)
+"""Headings and quotes; ``> 7`` is a bound."""
 _EMPHASIS = re.compile(
     r"(?<![\w*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w*])|(?<!\w)_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?!\w)"
 )
@@ -172,13 +184,15 @@ _TEXT_COMMAND = re.compile(
 )
 _FRACTION = re.compile(r"\\[dt]?frac\s{0,3}(?:\{([^{}]*+)\}\s{0,3}\{([^{}]*+)\}|(\d)\s{0,3}(\d))")
 _BOX = re.compile(r"\\f?boxed\s{0,3}\{([^{}]*+)\}")
+_ROOT = re.compile(r"\\sqrt\s{0,3}(?:\[[^\[\]{}]{1,9}\]\s{0,3})?(?:\{([^{}]*+)\}|(\d))")
+_DEGREES = re.compile(r"\^ ?\{? ?\\(?:circ|degree)(?![A-Za-z]) ?\}?")
 _DIGIT_GAP = re.compile(r"(?<=\d)(?:\{,\}|\\[,;:! ])(?=\d{3})")
 _TIMES_TEN = re.compile(r"(?<=\d) ?(?:×|x|\*|·|⋅) ?10\^ ?\{? ?([-+]?\d{1,4}) ?\}?")
 _LATEX_WORDS = {
     "rightarrow": "->", "Rightarrow": "->", "longrightarrow": "->", "implies": "->", "to": "->", "times": "×",
     "cdot": "×", "div": "÷", "approx": "≈", "pm": "±", "lt": "<", "gt": ">", "leq": "≤", "geq": "≥", "left": "",
     "right": "", "boxed": " ", "quad": " ", "qquad": " ", "degree": "", "circ": "", "displaystyle": "", "begin": " ",
-    "end": " ", "ldots": "...",
+    "end": " ", "ldots": "...", "dots": "...", "pi": "π",
 }  # fmt: skip
 _LATEX_WORD = re.compile(r"\\([A-Za-z]{2,20})(?![A-Za-z])")
 _LATEX_BRACKET = re.compile(r"\\[()\[\],;:! ]")
@@ -187,13 +201,21 @@ _NESTING = 4
 """Commands inside commands that are unwrapped; ``\\boxed{\\textbf{\\text{B}}}`` has two."""
 
 
+def _fraction(match: re.Match[str]) -> str:
+    """Return a fraction on one line, apart from what stands beside it but for its sign."""
+    signed = match.start() > 0 and match.string[match.start() - 1] == "-"
+    return f"{'' if signed else ' '}{match[1] or match[3]}/{match[2] or match[4]} "
+
+
 def _unwrap_latex(text: str) -> str:
+    text = _DEGREES.sub("°", text)
     text = _DIGIT_GAP.sub(lambda match: "," if match[0][0] == "{" else "", text)
     text = text.replace("\\{", "(").replace("\\}", ")")  # braces of a set, which would end a command too early
     for _ in range(_NESTING):
         before = text
         text = _TEXT_COMMAND.sub(r"\1", text)
-        text = _FRACTION.sub(lambda match: f" {match[1] or match[3]}/{match[2] or match[4]} ", text)
+        text = _ROOT.sub(lambda match: f"√({match[1] or match[2]})", text)
+        text = _FRACTION.sub(_fraction, text)
         text = _BOX.sub(rf"{BOXED}\1{BOXED_END}", text)
         if text == before:
             break

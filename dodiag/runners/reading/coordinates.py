@@ -132,7 +132,7 @@ def without_cue(text: str, spec: AnswerSpec) -> Found | None:
         places = _places(part, spec)
         if places and len({place.value for place in places}) > 1 and _is_all(part, places):
             return nothing_valid(part, how, "several")
-        if places and (_is_all(part, places[:1]) or (how == "bare" and part[0] in "{[" and not _prose(part))):
+        if places and (_is_all(part, places) or (how == "bare" and part[0] in "{[" and not _prose(part))):
             return _first(part, places, how)
     if _DIGITS_ONLY.fullmatch(text):
         return nothing_valid(text, "bare", _misfit(text))

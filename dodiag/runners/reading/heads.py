@@ -11,11 +11,12 @@ from dodiag.runners.reading.result import Found, nothing_valid
 _WRAP = r"[\s\"'(\[{<*_`|=:>.,~#\-–—" + "\ue000-\ue003]*+"
 
 _LEAD = re.compile(
-    rf"""{_WRAP}(?:(?:so|thus|therefore|hence|then|and|the|is|its|it's|it\ is|it|this|that's|that|must|should|would|be
+    rf"""{_WRAP}(?:是|选)?(?:(?:so|thus|therefore|hence|then|and|the|is|its|it's|it\ is|it|this|that's|that|must|should
+        |would|be|la|el|a\ letra|letra|lettre|lettera|opción|opção|opzione
         |option|choice|letter|answer|response|reply|output|assistant|result|solution|correct|right|best|final|my
         |maybe|perhaps|definitely|probably|possibly|likely|most|clearly|simply|just|either|indeed|yes|actually
-        |i\ (?:would\ |will\ |'ll\ )?(?:think|believe|choose|pick|select|guess|say|go\ with)
-        |i'(?:d|ll)\ (?:say|choose|pick|select|guess|go\ with))
+        |i\ (?:would\ |will\ |'ll\ )?(?:think|believe|choose|pick|select|guess|say|go\ (?:with|for))
+        |i'(?:d|ll)\ (?:say|choose|pick|select|guess|go\ (?:with|for)))
         (?![\w']){_WRAP})*+""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -24,8 +25,8 @@ _LEAD = re.compile(
 _LETTER = re.compile(r"([A-Za-z])(?:(?!\w|'\w)|(?=[\u3000-\u9fff\uac00-\ud7af]))(?!-\w|\.[A-Za-z](?![A-Za-z]))")
 _LETTERS = re.compile(r"[A-Za-z]{2,26}(?!\w|'\w)")
 _CLOSERS = re.compile(r"[)\]}\"'*_`>|" + "\ue001\ue003]*+")
-_CLOSED = re.compile(r"\s*(?:$|[.,;:!?()\[\]/&+|\n\-–—=<>\"]|and\b|or\b|are\b|both\b)")
-_AFTER_ANY = re.compile(r"\s+(?:because|since|as|is|due|given|based|and|or|but|for|so)\b")
+_CLOSED = re.compile(r"\s*(?:$|[.,;:!?()\[\]/&+|\n\-–—=<>\"\u3000-\u9fff\uac00-\ud7af]|and\b|or\b|are\b|both\b)")
+_AFTER_ANY = re.compile(r"\s+(?:because|since|as|is|due|given|based|and|or|but|for|so|rather than|instead of)\b")
 _AFTER_NOT_WORD = re.compile(
     r"\s+(?:in|at|on|from|with|which|where|that|the|it|this|by|if|not|here|seems|matches|shows|corresponds|represents)\b"
 )

@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from dodiag.runners.reading.cues import TAKES_BACK
 from dodiag.runners.reading.options import WRAPPERS, Options, fold, options_of
 from dodiag.runners.reading.refusal import abstains
 from dodiag.runners.reading.result import Found, nothing_valid, undecided
-from dodiag.runners.reading.tokens import MAX_DIGITS, numbers_in
+from dodiag.runners.reading.tokens import MAX_DIGITS, may_part_thousands, numbers_in
 from dodiag.scm.answers import AnswerSpec, AnswerType, Members
 
 _LEAD = re.compile(
@@ -18,11 +19,18 @@ _LEAD = re.compile(
     + r"""]*+(?:(?:so|thus|therefore|hence|then|the|it|is|are|it's|that|be|should|would|must|correct|right|final
         |order|sequence|list|set|ordering|ranking|answer|letters|numbers|values|positions?|coordinates?|at|both|only
         |(?:options?|choices?)(?!\ are)
+        |first(?:ly)?(?=,?\ \(?[A-Za-z]\b[^\n]{1,200}\b(?:finally|lastly)\b)
+        |from\ (?:left\ to\ right|top\ to\ bottom|right\ to\ left|bottom\ to\ top)
+        |from\ (?:first\ to\ last|earliest\ to\ latest|smallest\ to\ largest|largest\ to\ smallest)
         |i\ (?:think|believe|get|would\ say|would\ order\ them|would\ choose))
         (?![\w'])[\s"'*_`|=:.,~#]*+)*+""",
     re.IGNORECASE | re.VERBOSE,
 )
-_SEPARATOR = re.compile(r"\s?(?:->|=>|[,;>/|&\n]|\b(?:and|then|followed by)\b)\s?", re.IGNORECASE)
+_SEPARATOR = re.compile(
+    r"\s?(?:->|=>|[,;>/|&\n和与及と]|(?<=[A-Za-z])\+(?=[A-Za-z])|\b(?:and|then|followed by)\b"
+    r"|\b(?:next|finally|lastly)\b(?=,?\s\(?[A-Za-z]\b))\s?",
+    re.IGNORECASE,
+)
 _DASHED = re.compile(r"\w(?:\s?-\s?\w)+")
 _ENUMERATOR = re.compile(r"(?:^|(?<=[\s,;]))\(?(\d{1,2})[.):]\s*(?=[\w\"'(\[-])")
 _BRACKETED = re.compile(r"[\[({]([^\[\](){}\n]{1,400}+)[\])}]")
@@ -37,7 +45,12 @@ _RUN_OF_LETTERS = re.compile(
     r"(?<![\w'-])[A-Z](?:\s?(?:,|;|>|->|-|/|\band\b|, ?and\b|\bthen\b|, ?then\b)\s?[A-Z])+(?![\w'-])"
 )
 _SENTENCE_BREAK = re.compile(r"[.!?](?=\s)|\n")
-_HEAD_END = re.compile(r"[.!?](?=\s|$)|\s(?:because|since|as|which|where|with|-|—)\s|\n|\s\(")
+_HEAD_END = re.compile(
+    r"[.!?](?=\s|$)|,?\s(?:because|since|as|which|where|with|(?:but\s)?not|rather than|-|—)\s|\n|\s\("
+)
+_OPEN_END = re.compile(r"\.\.|(?:^|[,;\s\[({])[?_]+(?=\s*(?:$|[,;\])}]))|\betc\b", re.IGNORECASE)
+"""Entries that are not given: ``1, 2, ...`` and ``1, 2, ?``."""
+_EITHER = re.compile(r"\d\s?/\s?\d")
 _ALTERNATIVE = re.compile(r"[\s,]*(?:or|and)\b", re.IGNORECASE)
 _DENIED = re.compile(r"(?:\bnot|n't|\bnever|\binstead of|\brather than)\s(?:\w+\s){0,2}\W?$", re.IGNORECASE)
 _ORDERED = re.compile(
@@ -75,6 +88,8 @@ def at_cue(content: str, block: str, spec: AnswerSpec, strong: bool, how: str) -
         None where no list stands here.
     """
     parse = _parser(spec)
+    if (rows := _rows(content, block, spec, parse, how)) is not None:
+        return rows
     if block != content and (found := _read(block, spec, parse, how)) is not None and found.value is not None:
         return found
     if (found := _read(content, spec, parse, how)) is not None:
@@ -96,18 +111,60 @@ def at_cue(content: str, block: str, spec: AnswerSpec, strong: bool, how: str) -
     return nothing_valid(content, how, "not_an_answer")
 
 
+def _rows(content: str, block: str, spec: AnswerSpec, parse: Parser, how: str) -> Found | None:
+    """Read a line that is a list where more lines with entries follow: the same again, or several answers.
+
+    None where the lines are one list together: one entry a line, or of the declared length only all in all.
+    """
+    line = _read(content, spec, parse, how)
+    if line is None or len(_members(line)) < 2 or content.endswith(","):
+        return None
+    full = _full_length(spec)
+    whole = _read(block, spec, parse, how)
+    if whole is None or (full is not None and len(_members(line)) != full == len(_members(whole))):
+        return None
+    following = [_read(other, spec, parse, how) for other in block.split("\n")[1:] if other]
+    return (
+        line
+        if all(row is None or row.value == line.value for row in following)
+        else nothing_valid(block, how, "several")
+    )
+
+
 def without_cue(text: str, spec: AnswerSpec) -> Found | None:
     """Read a reply without a cue.
 
     The whole reply, its last line, or the only list in the last sentence that has one.
     """
     parse = _parser(spec)
+    if "\n" in text and (rows := _rows(text.partition("\n")[0], text, spec, parse, "bare")) is not None:
+        return rows
     if (found := _read(text, spec, parse, "bare")) is not None:
         return found
     last = text.rpartition("\n")[2]
     if last != text and (found := _read(last, spec, parse, "last_line")) is not None and len(_members(found)) > 1:
         return found
-    return _last_run(text[-_LIMIT:], spec, parse)
+    return _at_head(text, spec, parse) or _last_run(text[-_LIMIT:], spec, parse)
+
+
+def _full_length(spec: AnswerSpec) -> int | None:
+    """Return how many entries an answer has to have; None where that is open."""
+    return spec.length or (len(spec.letters) if spec.type is AnswerType.LETTER_LIST else None)
+
+
+def _run_pattern(spec: AnswerSpec) -> re.Pattern[str]:
+    return _RUN_OF_LETTERS if spec.type is AnswerType.LETTER_LIST else _RUN_OF_INTEGERS
+
+
+def _at_head(text: str, spec: AnswerSpec, parse: Parser) -> Found | None:
+    """Return the list of full length that a line begins with, where a reason follows: ``B, A because …``."""
+    end = _HEAD_END.search(text)
+    if end is None or "\n" in text or "?" in text or TAKES_BACK.search(text, end.start()):
+        return None
+    if _run_pattern(spec).search(text, end.start()) or _BRACKETED.search(text, end.end()):
+        return None
+    found = _read(text[: end.start()], spec, parse, "head")
+    return found if found is not None and len(_members(found)) == _full_length(spec) else None
 
 
 def _members(found: Found) -> tuple[object, ...]:
@@ -117,8 +174,8 @@ def _members(found: Found) -> tuple[object, ...]:
 def _last_run(text: str, spec: AnswerSpec, parse: Parser) -> Found | None:
     """Return the only list of the last sentence that has one; a list in prose has to be of full length."""
     letters = spec.type is AnswerType.LETTER_LIST
-    full = spec.length or (len(spec.letters) if letters else None)
-    pattern = _RUN_OF_LETTERS if letters else _RUN_OF_INTEGERS
+    full = _full_length(spec)
+    pattern = _run_pattern(spec)
     for sentence in reversed(_sentences(text)):
         lists: dict[Entries, str] = {}
         for match in (*_BRACKETED.finditer(sentence), *pattern.finditer(sentence)):
@@ -155,6 +212,8 @@ def _read(text: str, spec: AnswerSpec, parse: Parser, how: str) -> Found | None:
         return None
     if isinstance(entries, str):
         return nothing_valid(text, how, entries)
+    if _OPEN_END.search(text, 0, text.rfind("]") + 1 or len(text)):
+        return nothing_valid(text, how, "ambiguous")
     found = Found(_once(entries) if spec.type is AnswerType.SET else entries, text, how)
     return found.flagged("duplicates") if len(set(entries)) < len(entries) else found
 
@@ -208,7 +267,10 @@ def _parts(text: str) -> list[str]:
 
 
 def _integers(text: str, spec: AnswerSpec) -> Entries | str | None:
+    """Return integers; a comma that may part thousands, or one of two (``3, 5/6, 2``), leaves open which ones."""
     parts = _parts(text)
+    if may_part_thousands(text) or ("," in text and _EITHER.search(text)):
+        return "ambiguous"
     if len(parts) == 1:
         if _SPACED_INTEGERS.fullmatch(parts[0]):
             parts = parts[0].split()
@@ -244,6 +306,7 @@ _NAMED_LETTER = re.compile(
     re.IGNORECASE,
 )
 _LETTER_WITH_REMARK = re.compile(r"([A-Z])\s?\([^()]*")
+_TEXT_WITH_LETTER = re.compile(r"([^()]+?)\s?\(([A-Za-z])\)?")
 _LETTER_WITH_TEXT = re.compile(r"([A-Za-z])[\s.):,\-–—=(]+(.+)", re.DOTALL)
 
 
@@ -299,6 +362,8 @@ def _entry(part: str, options: Options) -> str | None:
         named = options.exact(fold(match[2]))
         if named is not None:
             return named if named == match[1].upper() else ""
+    if (match := _TEXT_WITH_LETTER.fullmatch(part)) and (named := options.exact(match[1])) is not None:
+        return named if named == match[2].upper() else ""
     if match := _NAMED_LETTER.fullmatch(part) or _LETTER_WITH_REMARK.fullmatch(part):
         return match[1].upper()
     return None

@@ -12,10 +12,10 @@ import re
 from bisect import bisect_right
 
 from dodiag.runners.reading.cleaning import MARKERS, in_bold, plain
-from dodiag.runners.reading.cues import TAKES_BACK
+from dodiag.runners.reading.cues import TAKES_BACK, is_supposed
 from dodiag.runners.reading.refusal import abstains
 from dodiag.runners.reading.result import Found, nothing_valid, undecided
-from dodiag.runners.reading.statements import Item, concluded, is_subordinate, resolve
+from dodiag.runners.reading.statements import Item, concluded, concludes, is_subordinate, resolve
 from dodiag.runners.reading.tokens import Number, numbers_in
 from dodiag.runners.reading.words import WordNumber, word_number_at, word_numbers
 from dodiag.scm.answers import AnswerSpec, AnswerType
@@ -43,7 +43,7 @@ _STATES = re.compile(
 )
 
 
-_SOURCE = re.compile(r"(?:\b(?:of|from|by|adding|since|because|as)|\()\s?$", re.IGNORECASE)
+_SOURCE = re.compile(r"(?:\b(?:of|from|by|adding|since|because|as|that is)|\(),?\s?$", re.IGNORECASE)
 """Before a group of numbers: they are what the answer was made from."""
 
 _AFTER_EQUALS = re.compile(r"[=≈]\s?[(\[€£¥]?$")
@@ -110,12 +110,14 @@ def without_cue(text: str, spec: AnswerSpec) -> Found | None:
         end = breaks[place] if place < len(breaks) else len(text)
         first = next(i for i in range(len(numbers) - 1, -2, -1) if i < 0 or numbers[i].start < start) + 1
         statement = text[start:end]
-        if not abstains(statement):
+        if not abstains(statement) and not is_supposed(statement):
             here = [n._replace(start=n.start - start, end=n.end - start) for n in numbers[first:]]
             found = _statement(statement, here, spec, "only_number")
             if found is not None:
                 values = {number.value for number in numbers}
                 if len(values) > 1 and found.value is not None and is_subordinate(statement, found.span):
+                    return undecided(statement, "last_number").flagged("several")
+                if len(values) > 1 and found.value is not None and _is_one_of_parts(text):
                     return undecided(statement, "last_number").flagged("several")
                 return _named(found, text, values)
         del numbers[first:]
@@ -164,6 +166,27 @@ def _by_bare_lines(text: str, numbers: list[Number], spec: AnswerSpec) -> Found 
 
 
 _WORD = re.compile(r"[A-Za-z]{2}")
+_NAMED_LINE = re.compile(
+    r"""^[^\w\n]{0,6}(?:\d{1,2}[.)]\ )?(?P<name>[A-Za-z_][^:=\n]{0,40})
+        [:=]\ ?[^\w\n+-]{0,3}(?P<value>[-+]?\d[\d.,]{0,20})
+        (?!\ ?[-+*/=×\d])[^:=\n]{0,20}$""",
+    re.MULTILINE | re.VERBOSE,
+)
+_NAMES_THE_ANSWER = re.compile(
+    r"total|sum\b|answer|result|count|number|overall|altogether|in all|final|solution|output|response|conclusion"
+    r"|assistant|prediction",
+    re.IGNORECASE,
+)
+
+
+def _is_one_of_parts(text: str) -> bool:
+    """Return whether the last line gives one of several named numbers, none of which is called the answer."""
+    *others, last = text.rstrip(" \n{}[]`").split("\n")
+    line = _NAMED_LINE.match(last.strip(" {}"))
+    named = [line, *map(_NAMED_LINE.match, others)] if line else []
+    found = {(match["name"].strip().lower(), match["value"]) for match in named if match}
+    called = {name for name, _ in found if _NAMES_THE_ANSWER.search(name)}
+    return line is not None and len({value for _, value in found}) > 1 and called != {line["name"].strip().lower()}
 
 
 def _never_negative(spec: AnswerSpec) -> bool:
@@ -194,9 +217,12 @@ def _statement(text: str, numbers: list[Number], spec: AnswerSpec, how: str) -> 
     if not items:
         return None
     items = [item for item in items if item.reason != "not_an_answer"] or items
-    if _first_is_sum(text, numbers):
-        decided = concluded(text, items[1:])
-        return (_found(items[0], text, spec, how) if decided is None else undecided(text, how)).flagged("several")
+    if _first_is_sum(text, [number for number in numbers if number.start >= items[0].start]):
+        first = undecided(text, how) if concludes(text, items[1:]) else _found(items[0], text, spec, how)
+        return first.flagged("several")
+    last = items[-1]
+    if len(items) > 1 and last.value is None and _SOURCE.search(text, max(0, last.start - 20), last.start):
+        items = items[:-1]
     totals = [item for item in items if item.total and item.value is not None]
     values = {item.value for item in items if item.value is not None}
     last = totals[-1] if totals else items[-1]
@@ -205,8 +231,6 @@ def _statement(text: str, numbers: list[Number], spec: AnswerSpec, how: str) -> 
         if decided is None:
             return undecided(text, how).flagged("several")
         last = decided
-    if last.value is None and len(values) == 1 and _SOURCE.search(text, max(0, last.start - 20), last.start):
-        last = next(item for item in items if item.value is not None)
     found = _found(last, text, spec, how)
     if how == "only_number" and not totals and _in_words(text, found) and concluded(text, [last]) is None:
         return undecided(text, how)
@@ -239,6 +263,8 @@ def _found(item: Item, text: str, spec: AnswerSpec, how: str) -> Found:
     opened = _REPEATED.match(text, item.end)
     if opened and (word := word_number_at(text, opened.end())) and word.value != value:
         return nothing_valid(text[item.start : word.end], how, "contradiction")
+    if spec.type is AnswerType.INTEGER and "/" in span and isinstance(value, int):
+        return nothing_valid(span, how, "expression")
     if spec.type is AnswerType.INTEGER and isinstance(value, float):
         if not value.is_integer() or "ambiguous" in flags:
             return nothing_valid(span, how, "not_integer", *flags)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterator
 from functools import lru_cache
 
 from dodiag.runners.reading.cleaning import MARKERS, plain
@@ -18,17 +20,39 @@ _FUNCTION_WORDS = frozenset({
 """Options that stand in any prose; they count only as a clause of their own."""
 
 _NEGATED_BEFORE = re.compile(
-    r"""(?:\b(?:not|no|never|neither|nor|without|cannot|than|unlike|except|excluding|eliminate|exclude|isnt|arent)|n't
-        |\b(?:instead|rather)\b)(?:\W+\w+){0,3}\W*$""",
+    r"""(?:\b(?:not(?!\ only)|no|never|neither|nor|without|cannot|than|unlike|except|excluding|eliminate|exclude|isnt
+        |arent)|n't|\b(?:instead|rather)\b)(?:\W+\w+){0,3}\W*$""",
     re.VERBOSE,
 )
 _NEGATED_AFTER = re.compile(
-    r"""\W{0,3}(?:(?:one|option|answer|choice)\ )?
+    r"""[\s"')]{0,3}\?\s{0,2}no(?:pe|t)?\b|\W{0,3}(?:(?:one|option|answer|choice)\ )?
         (?:(?:is|are|was|were|does|do|did|can|could|has|seems|looks)(?:n't|\ not)\b
         |(?:can\ be|is|are|was|were)\ (?:\w+\ )?(?:wrong|incorrect|ruled\ out|unlikely|excluded|eliminated|out)\b)""",
     re.VERBOSE,
 )
-_CLAUSE_BREAK = re.compile(r"[.;!?\n:,]")
+_CLAUSE_BREAK = re.compile(r"[.;!?\n:,]|\bbut\b")
+_SUPPOSED = re.compile(r"\bif\b")
+_ARTICLE = re.compile(r"(?:a|an|the) (?=[a-z]{3,}$)")
+_MANY_SENSES = frozenset(
+    {"left", "right", "top", "bottom", "same", "other", "first", "second", "last", "back", "front"}
+)
+
+
+def _variants(text: str) -> set[str]:
+    """Return other spellings of an option's folded text: without its article, hyphens as spaces and the reverse."""
+    found = {text.replace("-", " "), text.replace(" ", "-") if text.count(" ") == 1 else text}
+    bare = _ARTICLE.sub("", text, count=1)
+    if bare not in _MANY_SENSES | _FUNCTION_WORDS:
+        found.add(bare)
+    return found - {text}
+
+
+_LETTER = re.compile(
+    r"(?<![\w'-])(?<![\d°] )([B-HJ-Z](?!\w|['-]\w)|[AI](?=[\"')\]]{0,2}(?:$|[.!,;:)\n])))(?![\"')\]]{0,2}\?)"
+)
+_LETTER_DENIED = re.compile(
+    r"(?:\b(?:not|neither|nor|than|instead of|cannot)|n't)\W+(?:(?:be|is|option|choice)\W+){0,2}$", re.IGNORECASE
+)
 _WINDOW = 40
 _CJK = "\u2e80"
 
@@ -57,6 +81,10 @@ class Options:
             for text, letter in zip(folded, self.letters, strict=True)
             if len(text) > 1 or text.isdigit() or (text and not text.isascii())
         ]
+        others = [(variant, letter) for text, letter in words for variant in _variants(text)]
+        said = Counter(variant for variant, _ in {*others, *words})
+        words += [pair for pair in others if said[pair[0]] == 1]
+        self._by_key = {key(text): letter for text, letter in words if said[text] == 1} | self._by_key
         self._texts = sorted(words, key=lambda pair: -len(pair[0]))
 
     def exact(self, text: str) -> str | None:
@@ -81,23 +109,45 @@ class Options:
         that is an option too. Options that are function words (``no``) count only as a clause of their own.
         """
         folded = fold(text)
-        taken = bytearray(len(folded))
         named: set[str] = set()
         negated: set[str] = set()
+        for start, end, option, letter in self._places(folded):
+            if option in _FUNCTION_WORDS:
+                if _own_clause(folded, start, end):
+                    named.add(letter)
+            elif not _is_supposed(folded, start):
+                (negated if _is_negated(folded, start, end) else named).add(letter)
+            if len(named) > 1:
+                break
+        return named, negated
+
+    def lettered(self, text: str) -> set[str]:
+        """Return the options that a text names by a capital letter of its own, outside the options' texts.
+
+        Neither denied nor asked about; ``A`` and ``I`` only where a clause ends after them: they are mostly words.
+        """
+        characters = list(text)
+        for start, end, _, _ in self._places(fold(text)):
+            characters[start:end] = " " * (end - start)
+        rest = "".join(characters)
+        letters = {
+            match[1]
+            for match in _LETTER.finditer(rest)
+            if not _LETTER_DENIED.search(rest, max(0, match.start() - _WINDOW), match.start())
+        }
+        return letters & set(self.letters)
+
+    def _places(self, folded: str) -> Iterator[tuple[int, int, str, str]]:
+        """Yield where option texts stand in folded text, the longest option first: start, end, option, letter."""
+        taken = bytearray(len(folded))
         for option, letter in self._texts:
             start = folded.find(option)
             while start >= 0:
                 end = start + len(option)
                 if _bounded(folded, start, end, option) and not any(taken[start:end]):
                     taken[start:end] = b"\1" * (end - start)
-                    if option not in _FUNCTION_WORDS:
-                        (negated if _is_negated(folded, start, end) else named).add(letter)
-                    elif _own_clause(folded, start, end):
-                        named.add(letter)
+                    yield start, end, option, letter
                 start = folded.find(option, end)
-            if len(named) > 1:
-                break
-        return named, negated
 
 
 @lru_cache(maxsize=4096)
@@ -140,10 +190,19 @@ def _hyphenated(text: str, start: int, end: int) -> bool:
     )
 
 
-def _is_negated(text: str, start: int, end: int) -> bool:
+def _clause_before(text: str, start: int) -> str:
     before = text[max(0, start - _WINDOW) : start]
     breaks = [found.end() for found in _CLAUSE_BREAK.finditer(before)]
-    clause = before[breaks[-1] :] if breaks else before
+    return before[breaks[-1] :] if breaks else before
+
+
+def _is_supposed(text: str, start: int) -> bool:
+    """Return whether an option only stands in a condition: ``if it were red``."""
+    return bool(_SUPPOSED.search(_clause_before(text, start)))
+
+
+def _is_negated(text: str, start: int, end: int) -> bool:
+    clause = _clause_before(text, start)
     return bool(_NEGATED_BEFORE.search(clause) or _NEGATED_AFTER.match(text, end, end + _WINDOW))
 
 

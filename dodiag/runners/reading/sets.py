@@ -19,12 +19,15 @@ _PREDICATE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """What may follow the letters: ``A and C are correct``."""
+_DENIED_REST = re.compile(r",?\s(?:(?:but|and)\s)?not\s(?:\(?[A-Z]\)?(?:,\s|\sor\s|\sand\s|\snor\s|/)?){1,9}[.!]?$")
+"""What a set is told not to have: ``A, C but not B``."""
 _EVERYTHING = re.compile(
     r"(?:all|both)(?: (?:of (?:them|the above|these)|four|three|options|choices|the options))?", re.IGNORECASE
 )
 _SAYS_SO = re.compile(
     r"\b(?:correct|right|true|apply|applies|match(?:es)?|select|choose|chosen|answers?)\b", re.IGNORECASE
 )
+_ADDS = re.compile(r"\balso\b", re.IGNORECASE)
 _DENIAL = re.compile(
     r"\b(?:not|nor|neither|never|wrong|incorrect|false|except|without|unlike|but|or|between|from|eliminate|exclude)\b|n't\b",
     re.IGNORECASE,
@@ -36,7 +39,7 @@ _LETTER = re.compile(
 """A letter, and no article or pronoun."""
 _MORE = re.compile(r",\s?(?:\.\.|…|etc\b)|\band so on\b", re.IGNORECASE)
 _GROUP = re.compile(r"[\[({]([^\[\](){}\n]{1,200})[\])}]")
-_SENTENCE_BREAK = re.compile(r"[.!?](?=\s)|\n")
+_SENTENCE_BREAK = re.compile(r"[.!?;](?=\s)|\n|,?\s(?:while|whereas)\s")
 _LIMIT = 2000
 
 
@@ -101,13 +104,13 @@ def _called_right(text: str, spec: AnswerSpec) -> set[str]:
     called: set[str] = set()
     for sentence in _SENTENCE_BREAK.split(text):
         if not _DENIAL.search(sentence):
-            called |= set(_letters(sentence, spec) or ())
+            called |= set(_letters(sentence, spec, adds=True) or ())
     return called
 
 
 def _members(text: str) -> str:
     """Return text without what is said of the members, and with ``+`` between them as the comma that it is."""
-    return _PREDICATE.sub("", text).replace(" + ", ", ")
+    return _DENIED_REST.sub("", _PREDICATE.sub("", text)).replace(" + ", ", ")
 
 
 def _size(found: Found) -> int:
@@ -146,9 +149,9 @@ def _in_prose(text: str, spec: AnswerSpec) -> Found | None:
     return None
 
 
-def _letters(sentence: str, spec: AnswerSpec) -> tuple[str, ...] | None:
-    """Return the letters of a sentence that says which are right; None where it does not."""
-    if not _SAYS_SO.search(sentence):
+def _letters(sentence: str, spec: AnswerSpec, *, adds: bool = False) -> tuple[str, ...] | None:
+    """Return the letters of a sentence that says which are right, or that more are; None where it does not."""
+    if not (_SAYS_SO.search(sentence) or (adds and _ADDS.search(sentence))):
         return None
     letters = {match[1] for match in _LETTER.finditer(sentence)}
     if not letters & set(spec.letters):

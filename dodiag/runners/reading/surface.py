@@ -9,6 +9,7 @@ import re
 from functools import lru_cache
 
 from dodiag.runners.reading.result import NO_FLAGS, Reading
+from dodiag.runners.reading.tokens import may_part_thousands
 from dodiag.scm.answers import Answer, AnswerSpec, AnswerType, Members, normalise
 from dodiag.vocabulary import Outcome
 
@@ -56,6 +57,8 @@ def _letter_reading(letter: str, how: str) -> Reading:
 def surface_value(body: str, spec: AnswerSpec) -> Answer | None:
     """Return the value of a bare answer in the asked form, None where it is not in that form or not valid."""
     if not _form(spec).fullmatch(body) or (_is_real(spec) and _AMBIGUOUS_NUMBER.search(body)):
+        return None
+    if spec.type in (AnswerType.INTEGER_LIST, AnswerType.SET) and may_part_thousands(body):
         return None
     if spec.type is AnswerType.COORDINATE and body.count(",") + 1 != spec.of_shape.size:
         return None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from typing import NamedTuple
 
 from dodiag.runners.reading.cleaning import TAG, TAG_END
 from dodiag.runners.reading.result import Found
@@ -21,6 +23,10 @@ _FENCE = re.compile(r"\A```\w{0,12}\n|\n[ \t]{0,8}```\Z")
 _TAGS = re.compile(r"<(?:final_?)?answer>", re.IGNORECASE)
 _TAG_ENDS = re.compile(r"</(?:final_?)?answer>", re.IGNORECASE)
 _SPECIAL_TOKEN = re.compile(r"<\|[A-Za-z_]{1,30}\|>|</?s>|<(?:start|end)_of_turn>")
+_BOX = re.compile(r"\$*\s*\\boxed\s?\{\s*(?:\\(?:text|textbf|mathrm)\s?\{)?([^{}]*)\}?\s*\}\s*\$*\.?")
+_ANSWER_FIELDS = ("answer", "final_answer")
+_OBJECTS = 20
+"""Opening braces from the end that are tried."""
 _QUOTES = ('""', "''", "“”", "‘’")
 
 
@@ -42,6 +48,8 @@ def read_text(visible: str) -> tuple[Found | None, bool]:
     """
     text = _TAG_ENDS.sub(TAG_END, _TAGS.sub(TAG, _SPECIAL_TOKEN.sub("", visible)))
     how, complete = "whole", False
+    if (said := _in_object(text)) is not None and _LABEL.search(text, said.end) is None and TAG not in text:
+        return (Found(said.answer, said.answer, "cue") if said.answer else None), True
     if TAG in text:
         text, closing, _ = text.rpartition(TAG)[2].partition(TAG_END)
         how, complete = "tag", bool(closing)
@@ -57,8 +65,38 @@ def read_text(visible: str) -> tuple[Found | None, bool]:
     return (Found(answer, answer, how) if answer else None), complete
 
 
+class _Said(NamedTuple):
+    """The answer field of a JSON object, empty where it is null, and where the object ends."""
+
+    answer: str
+    end: int
+
+
+def _in_object(text: str) -> _Said | None:
+    """Return the answer field of the last JSON object of a reply; None where there is no such field."""
+    start = len(text)
+    for _ in range(_OBJECTS):
+        start = text.rfind("{", 0, start)
+        if start < 0:
+            return None
+        try:
+            found, end = json.JSONDecoder(strict=False).raw_decode(text, start)
+        except (ValueError, RecursionError):
+            continue
+        for name, value in found.items():
+            if name.strip().lower().replace(" ", "_") not in _ANSWER_FIELDS:
+                continue
+            if isinstance(value, list) and len(value) == 1:
+                value = value[0]
+            if value is None or isinstance(value, (str, int, float)):
+                return _Said("" if value is None else " ".join(str(value).split()), end)
+    return None
+
+
 def _without_wrapping(text: str) -> str:
     text = _EMPHASIS.sub("", _FENCE.sub("", text.strip())).strip()
+    if (box := _BOX.fullmatch(text)) is not None:
+        text = box[1].replace("\\ ", " ").strip()
     if len(text) > 1 and text[0] + text[-1] in _QUOTES and text.count(text[0]) <= 2:
         text = text[1:-1]
     return " ".join(text.split())

@@ -18,7 +18,8 @@ class Number(NamedTuple):
     start, end : int
         Where it stands, sign and percent sign included.
     value : int, float or None
-        None where digits stand that are no single number: a time, a date, a version.
+        None where digits stand that are no single number: a time, a date, a version, or a part of an expression
+        with a root, π, a function or an unknown (``√2``, ``2π``, ``sin(30°)``, ``2x``).
     flags : frozenset of str
         ``percent``, ``ambiguous`` (a separator that may mean thousands or decimals).
     ordinal : bool
@@ -43,6 +44,18 @@ _NUMBER = re.compile(
     re.VERBOSE,
 )
 
+_THOUSANDS = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3})+(?![\d,])")
+_LOOSE = re.compile(r",\s|[;|\n]|\band\b|->")
+_LEADING_ZEROS = re.compile(r"(?<=\d,)0\d\d(?!\d)")
+
+
+def may_part_thousands(text: str) -> bool:
+    """Return whether commas in a list of integers may stand inside its numbers: ``1,000, 2,000``, but not ``1,234``."""
+    if "," not in text:
+        return False
+    return bool(_LEADING_ZEROS.search(text) or (_THOUSANDS.search(text) and _LOOSE.search(text)))
+
+
 _UNIT = re.compile(r"[A-Za-z]{1,5}")
 _UNITS = frozenset({
     "mm", "cm", "dm", "m", "km", "in", "ft", "yd", "mi", "g", "kg", "mg", "t", "lb", "lbs", "oz", "s", "sec", "secs",
@@ -50,6 +63,13 @@ _UNITS = frozenset({
     "kmh", "kph", "deg", "rad", "C", "F", "usd", "eur", "gbp", "pcs", "pc",
 })  # fmt: skip
 _ORDINALS = frozenset({"st", "nd", "rd", "th"})
+_UNKNOWN = re.compile(r"[xyzn](?![A-Za-z0-9])")
+_ARGUMENT = re.compile(
+    r"(?:[√∛π]|(?<![A-Za-z])\\?(?:sqrt|log|ln|sin|cos|tan|exp)(?:_?\d{1,2})?)\s?[(\[{]?\s?$|[√π][()\d.]{0,12}\s?[-+*/×·^]\s?$"
+)
+_FACTOR = re.compile(r"\s?[(\[]?\s?[√∛π]|\s?[-+*/×·]\s?[(\[]?\s?(?:\d{1,9}\s?)?[√∛π]|\s?\\?(?:sqrt|pi\b)")
+_BESIDE = 20
+"""Characters before a number that can make it a part of an expression."""
 
 
 def numbers_in(text: str) -> list[Number]:
@@ -66,10 +86,15 @@ def numbers_in(text: str) -> list[Number]:
             word = unit[0]
             ordinal = word.lower() in _ORDINALS
             if not (ordinal or word in _UNITS or (len(word) > 1 and word.lower() in _UNITS)):
+                if _UNKNOWN.match(text, end):
+                    found.append(Number(match.start(), unit.end(), None))
+                continue
+            if text[unit.end() : unit.end() + 1].isdigit():
+                found.append(Number(match.start(), unit.end(), None))
                 continue
         runs_on = match["under"] and text[end : end + 1] in ("/", ".") and text[end + 1 : end + 2].isdigit()
         power = text[end : end + 1] == "^"
-        if match["clock"] or match["sign"] == "±" or runs_on or power:
+        if match["clock"] or match["sign"] == "±" or runs_on or power or _in_expression(text, match.start(), end):
             found.append(Number(match.start(), end, None))
         elif match["body"]:
             found.extend(_plain(match, ordinal))
@@ -77,6 +102,11 @@ def numbers_in(text: str) -> list[Number]:
             found.append(Number(match.start(), end, _fraction(match), _percent(match)))
     found = [_scaled(text, number) for number in found]
     return [_signed(text, number, before) for before, number in zip([None, *found], found, strict=False)]
+
+
+def _in_expression(text: str, start: int, end: int) -> bool:
+    """Return whether a number is an argument or a factor beside a root, π or a function."""
+    return bool(_FACTOR.match(text, end) or _ARGUMENT.search(text, max(0, start - _BESIDE), start))
 
 
 _SCALE = re.compile(r"[ -](hundred|thousand|million|billion)\b", re.IGNORECASE)

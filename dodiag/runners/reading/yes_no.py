@@ -5,21 +5,23 @@ from __future__ import annotations
 import re
 
 from dodiag.runners.reading.cleaning import MARKERS
-from dodiag.runners.reading.cues import WITHDRAWAL
+from dodiag.runners.reading.cues import WITHDRAWAL, is_supposed
 from dodiag.runners.reading.refusal import abstains
 from dodiag.runners.reading.result import Found, nothing_valid, undecided
 from dodiag.scm.answers import NO, YES, AnswerSpec
 
 _YES_WORDS = ("yes", "yep", "yeah", "yup")
 _NO_WORDS = ("no", "nope", "nah")
+_YES_ELSEWHERE = ("oui", "sí", "sì", "ja", "sim", "да", "是", "是的", "はい", "예", "네", "نعم")
+_NO_ELSEWHERE = ("non", "nein", "não", "нет", "否", "不是", "いいえ", "아니요", "아니오", "لا")
 _WHOLE = {
     YES: (
         *_YES_WORDS, "absolutely", "definitely", "certainly", "of course", "indeed", "yes indeed",
-        "oui", "sí", "ja", "sim", "да", "是", "是的", "はい", "예", "네",
+        *_YES_ELSEWHERE, "对", "对的",
     ),
     NO: (
         *_NO_WORDS, "not at all", "absolutely not", "definitely not", "certainly not", "of course not", "not really",
-        "non", "nein", "não", "нет", "否", "不是", "いいえ", "아니요",
+        *_NO_ELSEWHERE, "不", "不对", "没有",
     ),
 }  # fmt: skip
 """What counts where nothing else stands there."""
@@ -33,10 +35,19 @@ _LEAD = re.compile(
 )
 _END = re.compile(r"[\s\"')\]}*_`>|" + MARKERS + r"]*+(?:$|\.(?! ?\d)|[,;:!\n—–]|- |\(|\[)")
 _ANSWERED = re.compile(r" (?:it|there|they|he|she|this|that|these|those|i|we|you|because|since|as)\b", re.IGNORECASE)
+_LITERAL = re.compile(r"(true|false)\s*[,}]")
+"""The JSON form of yes and no: ``{"answer": true}``."""
+_COMMA = re.compile(r"\s?[,.;:!]")
 _OTHER = re.compile(r"\W{0,4}(?:(?:and|or)\b)?\W{0,4}(\w++)(?! (?:doubt|question|problem|more|one|other|longer)\b)")
 _WORD = re.compile(r"[^\W\d_]+")
 _NEGATION = re.compile(r"\b(?:not|never|neither|nor)\W+(?:\w+\W+)?$|n't\W+(?:\w+\W+)?$", re.IGNORECASE)
 _NUMBERED = re.compile(r"\bno\. ?(?=\d)", re.IGNORECASE)
+_CONDITIONAL = re.compile(
+    r"\bif\b[^.!?\n]{0,80}(?:,|\bthen)\s(?:then\s)?(?:yes|no|true|false)\b|\b(?:yes|no|true|false),?\s(?:but\s)?(?:only\s)?(?:if|unless)\b"
+    r"|\botherwise,?\s(?:yes|no|true|false)\b",
+    re.IGNORECASE,
+)
+"""An answer on a condition is open: ``yes, if it moves``."""
 _CLAUSE = re.compile(r"[.!?;:,\n—–()]|\s-\s")
 _TRUTH = re.compile(
     r"""\b(?:is|it's|that's|would\ be|are)\W+(?P<not>not\W+)?(?:\w+ly\W+)?(?P<word>true|false|untrue)
@@ -68,6 +79,8 @@ def at_cue(content: str, spec: AnswerSpec, strong: bool, how: str) -> Found | No
         return found
     if not strong or abstains(content):
         return None
+    if literal := _LITERAL.match(content):
+        return Found(YES if literal[1] == "true" else NO, literal[1], how)
     return _truth(content, spec, how) or nothing_valid(content, how, "not_an_answer")
 
 
@@ -79,6 +92,8 @@ def without_cue(text: str, spec: AnswerSpec) -> Found | None:
     """
     if (found := _alone(text, spec, "bare")) is not None:
         return found
+    if _CONDITIONAL.search(text) or is_supposed(text):
+        return undecided(text, "line")
     stated = _clauses(text, spec)
     last = text.rpartition("\n")[2]
     if last != text and (found := _alone(last, spec, "last_line")) is not None:
@@ -125,6 +140,8 @@ def _head(text: str, spec: AnswerSpec, how: str) -> Found | None:
     lead = _LEAD.match(text)
     word = _WORD.match(text, lead.end() if lead else 0)
     value = _value(word[0], spec) if word else None
+    if word and value is None and _COMMA.match(text, word.end()):
+        value = {**dict.fromkeys(_YES_ELSEWHERE, YES), **dict.fromkeys(_NO_ELSEWHERE, NO)}.get(word[0].casefold())
     if word is None or value is None:
         return None
     other = _OTHER.match(text, word.end())
