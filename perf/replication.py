@@ -169,6 +169,7 @@ def show_aggregates(found: figures.Scores) -> None:
 def show_capabilities(work: Path, models: list[str]) -> None:
     """Ask every unit of every task under 1, 0 and natural, and print Table 9's means beside the printed ones."""
     units: dict[tuple[str, str, str], list[float]] = {}
+    variances: dict[tuple[str, str, str], list[float]] = {}
     roots: dict[str, list[float]] = {}
     calls, began = Counter[str](), time.perf_counter()
     for task in cadet_tasks():
@@ -185,12 +186,17 @@ def show_capabilities(work: Path, models: list[str]) -> None:
                 else:
                     place = model, task.units[score.unit].category, score.metric
                     units.setdefault(place, []).append(score.value)
+                    variances.setdefault(place, []).append(score.value * (1 - score.value) / score.n)
     taken = time.perf_counter() - began
     print(f"\nEvery unit: {calls.total():,} calls, {taken:.0f} s")
     spreads = published.nonroot()
     means = [abs(fmean(values) - spreads[key].mean) for key, values in units.items()]
+    errors = [away * len(units[key]) / sum(variances[key]) ** 0.5 for key, away in zip(units, means, strict=True)]
     deviations = [abs(stdev(values) - spreads[key].sd) for key, values in units.items()]
-    print(f"Table 9, means: mean difference {fmean(means):.4f}, largest {max(means):.4f}, of {len(means)}")
+    print(
+        f"Table 9, means: mean difference {fmean(means):.4f}, largest {max(means):.4f}, of {len(means)}; in standard "
+        f"errors {fmean(errors):.2f} and {max(errors):.2f}"
+    )
     print(f"Table 9, deviations: mean difference {fmean(deviations):.4f}, largest {max(deviations):.4f}")
     away = [abs(fmean(values) - published.root()[model].mean) for model, values in roots.items()]
     print(f"Table 7, roots: mean difference {fmean(away):.4f}, largest {max(away):.4f}, of {len(away)}")

@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import math
 from pathlib import Path
+from typing import Any
 
 import pytest
+from packs import sums_pack
 
+import dodiag
 from dodiag.interventions.design import History
 from dodiag.interventions.prompts import Assembler, Prompt
 from dodiag.problems import InvalidInput, UsageError
@@ -16,7 +20,7 @@ from dodiag.runners.adapters.simulated import SimulatedAdapter
 from dodiag.runners.protocol import Adapter, CallFailed, FailureKind, Finish, Reply, Request, Usage
 from dodiag.scm.files import load_task, write_task
 from dodiag.scm.pack import Instance, Pack, Question, load_pack
-from dodiag.scm.simulator import Simulator, SimulatorParameters, UnitBehaviour
+from dodiag.scm.simulator import Simulator, SimulatorParameters, UnitBehaviour, capabilities, load_parameters
 from dodiag.scm.simulator.reading_prompts import read_configuration
 from dodiag.vocabulary import Configuration, State
 
@@ -126,6 +130,26 @@ def test_what_the_assembler_injects_is_what_the_simulator_reads(tmp_path: Path, 
             text = assembler.prompt(instance, question, configuration).text
             found = mechanism.states(read_configuration(text, pack.task, instance, question))
             assert [alike(state) for state in found] == [alike(state) for state in mechanism.states(configuration)]
+
+
+@pytest.mark.parametrize("preset", ["default", "scaffolded"])
+def test_capabilities_are_recovered_where_instances_lack_a_prerequisite(tmp_path: Path, preset: str) -> None:
+    """Two of three instances have no question of X2: nothing can be said about it there, and IC is IC all the same."""
+
+    def without(instance: dict[str, Any]) -> None:
+        if int(instance["id"].removeprefix("s")) % 3:
+            del instance["questions"][1]
+
+    pack = sums_pack(tmp_path / "p", 1500, without)
+    dodiag.run(
+        pack, f"sim:{preset}", tmp_path / "r", states=["1", "0", "n"], contrasts=[], target_only=True, quiet=True
+    )
+    truth = capabilities(pack.task, load_parameters(preset))["Y"]
+    found = dodiag.capabilities(dodiag.outcomes(tmp_path / "r"), pack.task)
+    assert {score.metric for score in found} == {"NC", "IC", "RC"}
+    for score in found:
+        p = getattr(truth, score.metric)
+        assert score.value == pytest.approx(p, abs=4.5 * math.sqrt(p * (1 - p) / 1500)), score.metric
 
 
 def alike(state: State) -> State:

@@ -90,6 +90,13 @@ BAD_FILES = [
     ("units:\n  X1:\n    skil: 0.4", 3, "unit X1, skil", "'skil' is not a field", "Did you mean 'skill'?"),
     ("defalts: {skill: 0.4}", 1, "defalts", "'defalts' is not a field", "Did you mean 'defaults'?"),
     ("units: {X1: 0.5}", 1, "unit X1", "0.5 is not a mapping", "skill: 0.9"),
+    ("units:", 1, "units", "None is not a mapping", "units: {Y: {skill: 0.9}}"),
+    ("units: {Y: }", 1, "unit Y", "None is not a mapping", "Y: {skill: 0.9}"),
+    ("tasks: 5", 1, "tasks", "5 is not a mapping", "tasks: {dice_sum: {target: Y, units: {Y: {NC: 0.5}}}}"),
+    ("tasks: {t: 5}", 1, "tasks.t", "5 is not a mapping", "t: {target: Y, units: {Y: {NC: 0.5}}}"),
+    ("tasks: {t: {target: Y, units: 5}}", 1, "tasks.t.units", "5 is not a mapping", "units: {Y: {NC: 0.5}}"),
+    ("tasks: {t: {target: Y}}", 1, "tasks.t.units", "is missing", "Add it"),
+    ("tasks: {t: {target: Y, chains: X1, units: {}}}", 1, "tasks.t.chains", "'X1' is not a list", "such as [X1]"),
     ("units: {1x: {}}", 1, "unit 1x", "not a valid name", "letter first"),
     ("name: My Model", 1, "name", "'My Model' is not a valid name", "lower-case"),
     ("seed: 1.5", 1, "seed", "1.5 is not a whole number", "such as 0"),
@@ -139,6 +146,9 @@ def test_all_problems_of_a_file_are_named_in_one_go(tmp_path: Path) -> None:
         ("mystery", "no simulator 'mystery'. Use one of "),
         ("missing.yaml", "no file 'missing.yaml'"),
         ("models/weak", "no file 'models/weak'. Did you mean 'weak'?"),
+        ("", "'' names no simulator. Use one of "),
+        ("sim:", "'sim:' names no simulator. Use one of "),
+        ("x" * 5000, "no simulator 'xxx"),
     ],
 )
 def test_an_unknown_simulator_is_refused_with_the_nearest_name(name: str, message: str) -> None:

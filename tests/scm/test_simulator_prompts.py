@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -116,6 +117,7 @@ def test_without_a_block_everything_is_natural() -> None:
 
 
 def test_only_required_questions_are_expected() -> None:
+    """None of X1 is required, so X1 is as good as absent, and read as the others are."""
     questions = tuple(
         question.model_copy(update={"requires": ("top2", "pips1")}) if question.id == "sum" else question
         for question in ROLL.questions
@@ -123,7 +125,10 @@ def test_only_required_questions_are_expected() -> None:
     instance = ROLL.model_copy(update={"questions": questions})
     for state in "10":
         text = injected(DICE, instance, top2=state, pips1=state)
-        assert str(read_configuration(text, DICE, instance, instance.question("sum"))) == f"X1=n,X2={state},X3={state}"
+        assert (
+            str(read_configuration(text, DICE, instance, instance.question("sum")))
+            == f"X1={state},X2={state},X3={state}"
+        )
 
 
 @pytest.mark.parametrize(
@@ -190,6 +195,58 @@ WRONG_ANSWER = {**entry(DICE, ROLL, "count", "1"), "answer": "12"}
 def test_a_block_that_leaves_a_doubt_is_refused_and_says_why(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         read_configuration(text, DICE, ROLL, ROLL.question("sum"))
+
+
+ALIKE = Instance(
+    id="alike",
+    questions=(
+        Question(id="there", unit="X1", text="How many?", answer=3, incorrect=4),
+        Question(id="top", unit="X2", text="Which side is up?", answer="A", incorrect="B", choices=("yes", "no")),
+        Question(id="pips", unit="X3", text="How many?", answer=3, incorrect=4),
+        Question(id="sum", unit="Y", text="What is the sum?", answer=7),
+    ),
+)
+
+
+@pytest.mark.parametrize("state", ["1", "0", "q"])
+def test_prerequisites_that_are_asked_alike_are_read_only_where_it_cannot_matter_whose_is_whose(state: str) -> None:
+    """One of two: the prompt would be the same for either of them, and no reader may choose."""
+    same = {unit: DICE.units[unit].model_copy(update={"title": "Counting"}) for unit in ("X1", "X3")}
+    task = dataclasses.replace(DICE, units={**DICE.units, **same})
+    both = injected(task, ALIKE, there=state, pips=state)
+    assert str(read_configuration(both, task, ALIKE, ALIKE.question("sum"))) == f"X1={state},X2=n,X3={state}"
+    for one in ("there", "pips"):
+        with pytest.raises(UsageError, match=r"asked for each of X1, X3, and stands there 1 times of 2.*titles"):
+            read_configuration(injected(task, ALIKE, **{one: state}), task, ALIKE, ALIKE.question("sum"))
+
+
+def test_a_wrong_answer_to_a_question_that_has_none_is_refused() -> None:
+    questions = tuple(
+        question.model_copy(update={"incorrect": None}) if question.unit == "X2" else question
+        for question in GAME.questions
+    )
+    instance = GAME.model_copy(update={"questions": questions})
+    said = {**entry(STEPS, instance, "X21", "1"), "answer": "it flies"}
+    with pytest.raises(UsageError, match=r"question X12, cannot be read: 'it flies' to 'What happens\?' is neither"):
+        read_configuration(prompt(said), STEPS, instance, instance.question("X12"))
+
+
+@pytest.mark.parametrize(
+    ("states", "configuration"),
+    [
+        ({"count": "1", "pips1": "1", "pips2": "1"}, "X1=1,X2=1,X3=1"),
+        ({"count": "0"}, "X1=0,X2=n,X3=n"),
+        ({"count": "q", "pips1": "q", "pips2": "q"}, "X1=q,X2=q,X3=q"),
+        ({}, "X1=n,X2=n,X3=n"),
+    ],
+)
+def test_a_prerequisite_without_a_question_is_read_as_most_of_the_others(
+    states: dict[str, str], configuration: str
+) -> None:
+    """X2 has none on this roll. The others may be equally often in two states; then it is natural."""
+    instance = ROLL.model_copy(update={"questions": tuple(q for q in ROLL.questions if q.unit != "X2")})
+    text = injected(DICE, instance, **states)
+    assert str(read_configuration(text, DICE, instance, instance.question("sum"))) == configuration
 
 
 def test_an_error_names_the_prompt() -> None:

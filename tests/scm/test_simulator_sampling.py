@@ -24,7 +24,7 @@ from dodiag.scm.simulator import (
     load_parameters,
     probability,
 )
-from dodiag.scm.simulator.replies import NO_IDEA, STYLES
+from dodiag.scm.simulator.replies import STYLES
 from dodiag.vocabulary import Configuration, Contrast, State
 
 INSTANCES = 4000
@@ -212,19 +212,3 @@ def test_a_wrong_answer_is_the_models_own_and_not_the_one_that_is_injected() -> 
         for instance in instances(question, 200)
     ]
     assert 0 < sum(same) < 200
-
-
-@pytest.mark.parametrize(
-    ("answer", "fields"),
-    [
-        ({"type": "integer", "min": 4, "max": 4}, {"answer": 4}),
-        ({"type": "text"}, {"answer": "the bus"}),
-        ({"type": "letter_list"}, {"answer": "A", "choices": ("one", "two")}),
-    ],
-)
-def test_where_there_is_no_wrong_answer_the_model_says_that_it_cannot_tell(
-    answer: dict[str, Any], fields: dict[str, Any]
-) -> None:
-    hopeless = Simulator(SimulatorParameters(name="hopeless", defaults=UnitBehaviour(skill=0.0)))
-    task, question = asked(answer, fields)
-    assert hopeless.reply(task, instances(question, 1)[0], question, Configuration()) == NO_IDEA

@@ -12,9 +12,9 @@ from dodiag.scm.graph import TaskGraph
 from dodiag.scm.pack import Instance, Question
 from dodiag.scm.simulator.mechanism import Mechanism, Noise, Stance, mechanism_of, outcome
 from dodiag.scm.simulator.parameters import SimulatorParameters, load_parameters
-from dodiag.scm.simulator.reading_prompts import injectable
+from dodiag.scm.simulator.reading_prompts import absent
 from dodiag.scm.simulator.replies import write_reply
-from dodiag.scm.simulator.responses import States, Tabulated
+from dodiag.scm.simulator.responses import States, Tabulated, filled
 from dodiag.vocabulary import Configuration
 
 WORDS = struct.Struct("<16I")
@@ -28,6 +28,10 @@ class Simulator:
     The noise of a question depends on nothing but the parameters' seed and name, the task, the instance, the question
     and the draw. So it is shared by all configurations, as the unit of the paper's counterfactuals is (an instance with
     its noise exists under every regime), and independent of order, concurrency and machine.
+
+    A prerequisite of which an instance has no question cannot be injected, and so makes no difference where prompts are
+    answered (see :func:`~dodiag.scm.simulator.reading_prompts.read_configuration`): NC, IC and RC are those of the
+    exact truth there too. Asked directly, a structural model takes a configuration as it is given.
 
     Parameters
     ----------
@@ -136,8 +140,7 @@ def _shown(model: Tabulated, task: TaskGraph, instance: Instance, question: Ques
     """Return the states as far as the instance has something to show for them."""
     if len(set(states)) < 2:
         return states
-    present = {prerequisite for prerequisite, _ in injectable(task, instance, question)}
-    return model.filled(states, frozenset(model.prerequisites) - present)
+    return filled(states, model.prerequisites, absent(task, instance, question))
 
 
 def _noise(mechanism: Mechanism, uniforms: Iterator[float]) -> Noise:

@@ -225,8 +225,10 @@ def load_parameters(name_or_path: str | Path) -> SimulatorParameters:
     """
     name = str(name_or_path).removeprefix(PREFIX)
     shipped = presets()
+    if not name:
+        raise UsageError(f"'{name_or_path}' names no simulator", f"Use one of {', '.join(shipped)}, or name a file.")
     path = shipped.get(name, Path(name))
-    if not path.exists():
+    if not _exists(path):
         named_as_file = path.suffix in (".yaml", ".yml", ".json") or len(path.parts) > 1
         what = f"there is no file '{name}'" if named_as_file else f"there is no simulator '{name}'"
         raise UsageError(what, f"{nearest(name, shipped)} Or name a YAML or JSON file of parameters.")
@@ -240,6 +242,13 @@ def load_parameters(name_or_path: str | Path) -> SimulatorParameters:
     except ValidationError as error:
         found = (problem for item in error.errors(include_url=False) for problem in _problems(item, source))
         raise InvalidInput(sorted(dict.fromkeys(found), key=lambda problem: problem.line or 0)) from None
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # too long for a name, or in a folder that may not be searched
+        return False
 
 
 def require_valid_for(parameters: SimulatorParameters, task: TaskGraph) -> None:
@@ -317,6 +326,21 @@ def _fields(location: Location) -> type[BaseModel]:
     return TaskResponses if len(location) == 3 else UnitResponses
 
 
+def _example(location: Location) -> str:
+    """Return what a mapping at a location may look like."""
+    if location[0] != "tasks":
+        return "{Y: {skill: 0.9}}" if location == ("units",) else "{skill: 0.9}"
+    of_tables = (
+        "{dice_sum: {target: Y, units: {Y: {NC: 0.5}}}}",
+        "{target: Y, units: {Y: {NC: 0.5}}}",
+        "{Y: {NC: 0.5}}",
+        "{NC: 0.5}",
+        "{X1: {1|0: 0.5}}",
+        "{1|0: 0.5}",
+    )
+    return of_tables[len(location) - 1]
+
+
 def _explain(item: Any, location: Location) -> tuple[str, str]:
     match item["type"]:
         case "extra_forbidden":
@@ -329,6 +353,10 @@ def _explain(item: Any, location: Location) -> tuple[str, str]:
             letters = "lower-case letters" if location == ("name",) else "letters"
             return f"'{item['input']}' is not a valid name", f"Use {letters}, digits, '_', '-' and '.', letter first."
         case "dict_type" | "model_type" | "mapping_type" | "is_instance_of":
-            return f"{item['input']!r} is not a mapping", f"Write one, such as '{location[-1]}: {{skill: 0.9}}'."
+            return f"{item['input']!r} is not a mapping", f"Write one, such as '{location[-1]}: {_example(location)}'."
+        case "tuple_type":
+            return f"{item['input']!r} is not a list", "Write one, such as [X1]."
+        case "missing":
+            return "is missing", "Add it."
         case _:
             return f"{item['msg'][0].lower()}{item['msg'][1:]} (found {item['input']!r})", "Correct the value."

@@ -17,10 +17,11 @@ from dodiag.problems import UsageError
 from dodiag.scm.answers import show_answer
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.pack import Instance, Question, correct_answer, incorrect_answer, spec_of
+from dodiag.scm.simulator.responses import filled
 from dodiag.vocabulary import BLOCK_END, BLOCK_START, WITHHELD, Configuration, State
 
 BLOCK = re.compile(rf"^{BLOCK_START}\r?\n(.*?)^{BLOCK_END}\r?$", re.MULTILINE | re.DOTALL)
-"""What stands for the answer where a chain withholds the text of it."""
+"""The injected block, with what stands between its two lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +90,9 @@ def read_configuration(text: str, task: TaskGraph, instance: Instance, question:
     -------
     Configuration
         Over the prerequisites of the question's unit at its step. A prerequisite that the block does not mention is
-        natural. For a unit of a chain, the entries of the trajectory before it (any unit of the chain) give the state
-        of its one prerequisite in the chain.
+        natural; one of which the instance has no question is in the state of most of the others, see :func:`filled`.
+        For a unit of a chain, the entries of the trajectory before it (any unit of the chain) give the state of its one
+        prerequisite in the chain.
 
     Raises
     ------
@@ -101,13 +103,15 @@ def read_configuration(text: str, task: TaskGraph, instance: Instance, question:
     prerequisites = task.prerequisites(question.unit, question.step)
     states = dict.fromkeys(prerequisites, State.NATURAL)
     entries = read_entries(text)
-    if entries:
-        try:
-            states |= _injected_states(entries, task, instance, question)
-        except UsageError as error:
-            place = f"the prompt of instance {instance.id}, question {question.id}"
-            raise UsageError(f"{place}, cannot be read: {error.message}", error.cure) from None
-    return Configuration.of(states)
+    if not entries:
+        return Configuration.of(states)
+    try:
+        states |= _injected_states(entries, task, instance, question)
+    except UsageError as error:
+        place = f"the prompt of instance {instance.id}, question {question.id}"
+        raise UsageError(f"{place}, cannot be read: {error.message}", error.cure) from None
+    known = filled(tuple(states.values()), prerequisites, absent(task, instance, question))
+    return Configuration(tuple(zip(prerequisites, known, strict=True)))
 
 
 Key = tuple[str, str, int | None]
@@ -148,8 +152,15 @@ def _injected_states(
             raise UsageError(
                 f"'{title}: {text}'{at_step} is no question of a prerequisite of unit {question.unit} in this instance"
             )
+        alike = dict.fromkeys(prerequisite for prerequisite, _ in groups[key])
+        if len(alike) > 1 and len(answers) < len(groups[key]):
+            raise UsageError(
+                f"'{title}: {text}'{at_step} is asked for each of {', '.join(alike)}, and stands there "
+                f"{len(answers)} times of {len(groups[key])}: whose it is cannot be told",
+                "Give the units different titles, or their questions different texts.",
+            )
         state = _state(task, instance, [candidate for _, candidate in groups[key]], answers)
-        for prerequisite in dict.fromkeys(prerequisite for prerequisite, _ in groups[key]):
+        for prerequisite in alike:
             if states.setdefault(prerequisite, state) is not state:
                 raise UsageError(
                     f"prerequisite {prerequisite} is injected both in state {states[prerequisite].symbol} and in state "
@@ -157,6 +168,12 @@ def _injected_states(
                     "All questions of one prerequisite are injected in one state.",
                 )
     return states
+
+
+def absent(task: TaskGraph, instance: Instance, question: Question) -> frozenset[str]:
+    """Return the prerequisites for which nothing can be injected, as the instance has no question of them."""
+    prerequisites = task.prerequisites(question.unit, question.step)
+    return frozenset(prerequisites) - {prerequisite for prerequisite, _ in injectable(task, instance, question)}
 
 
 def injectable(task: TaskGraph, instance: Instance, question: Question) -> Iterator[tuple[str, Question]]:
@@ -196,17 +213,20 @@ def _state(task: TaskGraph, instance: Instance, candidates: list[Question], answ
     ]
     if answers == correct:
         return State.CORRECT
-    incorrect = [
-        show_answer(incorrect_answer(task, instance, candidate), spec)
-        for candidate, spec in zip(candidates, specs, strict=True)
-    ]
+    try:
+        incorrect = [
+            show_answer(incorrect_answer(task, instance, candidate), spec)
+            for candidate, spec in zip(candidates, specs, strict=True)
+        ]
+    except ValueError:  # its author wrote none, and none can be drawn: then none can have been injected
+        incorrect = None
     if answers == incorrect:
         return State.INCORRECT
     # Some of them only, or in another order: told by the answers alone, where those leave no doubt.
     fits = [
         state
         for state, right in ((State.CORRECT, correct), (State.INCORRECT, incorrect))
-        if not Counter(answers) - Counter(right)
+        if right is not None and not Counter(answers) - Counter(right)
     ]
     if len(fits) == 1:
         return fits[0]

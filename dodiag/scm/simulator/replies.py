@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 
-from dodiag.scm.answers import Answer, AnswerType, draw_incorrect, normalise, same_answer, show_answer
+from dodiag.scm.answer_spec import AnswerSpec, AnswerType, Shape
+from dodiag.scm.answers import Answer, draw_incorrect, normalise, same_answer, show_answer
+from dodiag.scm.coordinates import centre
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.pack import Instance, Question, correct_answer, spec_of
 
@@ -13,6 +16,14 @@ REASONING = "Looking at everything that is given and checking each part in turn,
 
 NO_IDEA = "It cannot be told from what is given."
 """The wrong reply where the space of answers has no wrong answer to give."""
+
+DECLINED = "I cannot answer that."
+"""The wrong reply to a question for a text whose author wrote no incorrect one. It has to be read as a failure at once:
+any other sentence could be the answer in other words, would wait for a judge, and count as missing data."""
+
+DIGITS = 12
+"""Significant digits of a written number: too few for the noise of binary fractions (0.43799999999999994), and more
+than two answers can share and still be different ones (1e-9 of their size)."""
 
 STYLES: tuple[Callable[[str], str], ...] = (
     lambda answer: answer,
@@ -45,15 +56,34 @@ def write_reply(task: TaskGraph, instance: Instance, question: Question, solved:
     -------
     str
         With the right answer, or with a valid answer of the declared type that is not the right one: another option,
-        a neighbouring number, another order; the author's incorrect text where the answer is a text.
+        a neighbouring number, another order; the author's incorrect text where the answer is a text. Where there is no
+        such answer, the reply gives none.
     """
     spec = spec_of(task, question)
     answer = correct_answer(task, question) if solved else _wrong_answer(task, question, seed)
     if answer is None:
-        return NO_IDEA
+        return DECLINED if spec.type is AnswerType.TEXT else NO_IDEA
     styles = TEXT_STYLES if spec.type is AnswerType.TEXT else STYLES
-    text = str(answer) if spec.type is AnswerType.CHOICE else show_answer(answer, spec)
-    return styles[style % len(styles)](text)
+    return styles[style % len(styles)](_written(answer, spec))
+
+
+def _written(answer: Answer, spec: AnswerSpec) -> str:
+    if spec.type is AnswerType.CHOICE:
+        return str(answer)
+    if spec.type is AnswerType.COORDINATE and spec.of_shape is Shape.POINT:
+        answer = centre(tuple(map(float, answer)))  # type: ignore[arg-type]
+    entries = answer if isinstance(answer, tuple) else (answer,)
+    if any(isinstance(entry, float) for entry in entries):
+        return ", ".join(_plain(float(entry)) for entry in entries)
+    return show_answer(answer, spec)
+
+
+def _plain(number: float) -> str:
+    """Return a number in decimal notation, without an exponent."""
+    text = f"{Decimal(f'{number:.{DIGITS}g}'):f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
 
 
 def _wrong_answer(task: TaskGraph, question: Question, seed: str) -> Answer | None:

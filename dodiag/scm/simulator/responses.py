@@ -8,8 +8,9 @@ right: it is for models of which nothing but such scores is known.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from statistics import multimode
 from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -27,6 +28,29 @@ Deviation = Literal["1|0", "1|n", "0|1", "0|n", "n|1", "n|0"]
 DEVIATIONS: tuple[Deviation, ...] = get_args(Deviation)
 
 States = tuple[State, ...]
+
+
+def filled(states: States, prerequisites: Sequence[str], absent: Set[str]) -> States:
+    """Return states in which prerequisites that an instance does not have are in the state of most of the others.
+
+    Nothing can be injected for them, so they can make no difference: under IC, say, the rest is correct, and nothing is
+    missing. Where two states are equally frequent, and where there are no others, they are natural.
+
+    Parameters
+    ----------
+    states : tuple of State
+        One per prerequisite.
+    prerequisites : sequence of str
+        Their names.
+    absent : set of str
+        Those of which the instance has no question.
+    """
+    if not absent:
+        return states
+    present = [state for name, state in zip(prerequisites, states, strict=True) if name not in absent]
+    most = multimode(present)
+    fill = most[0] if len(most) == 1 else State.NATURAL
+    return tuple(fill if name in absent else state for name, state in zip(prerequisites, states, strict=True))
 
 
 class UnitResponses(BaseModel):
@@ -180,28 +204,16 @@ class Tabulated:
             return state
         return State.QUESTION_ONLY if name in self.withheld else State.CORRECT
 
-    def filled(self, states: States, absent: frozenset[str]) -> States:
-        """Return states in which prerequisites that an instance does not have are in the state of most of the others.
-
-        Nothing can be injected for them, so they can make no difference. Where two states are equally frequent, and
-        where there are no others, they are natural.
-        """
-        present = [state for name, state in zip(self.prerequisites, states, strict=True) if name not in absent]
-        if len(present) == len(states):
-            return states
-        most = _commonest(present)
-        fill = most[0] if len(most) == 1 else State.NATURAL
-        return tuple(fill if name in absent else state for name, state in zip(self.prerequisites, states, strict=True))
-
     def probability(self, states: States) -> float:
         """Return P(unit = 1 | do(states)).
 
-        Notes ----- A configuration that is not in the table is interpolated: from each of the commonest states b
-        among its prerequisites, p_b plus the sum of the changes that each prerequisite in another state makes alone,
-        kept within [0, 1]; the mean over the commonest states. The change that one prerequisite makes alone is that
-        of the table, or, where the table does not have it, the k-th part of the change that all make together. A
-        prerequisite of which only the question is shown moves the probability by its `question_only` share of what
-        the correct state would.
+        Notes
+        -----
+        A configuration that is not in the table is interpolated: from each of the commonest states b among its
+        prerequisites, p_b plus the sum of the changes that each prerequisite in another state makes alone, kept within
+        [0, 1]; the mean over the commonest states. The change that one prerequisite makes alone is that of the table,
+        or, where the table does not have it, the k-th part of the change that all make together. Prerequisites of which
+        only the question is shown move the probability by the `question_only` share of what the correct state would.
         """
         if states not in self._made:
             self._made[states] = self._interpolated(states)
@@ -241,9 +253,9 @@ class Tabulated:
 
 
 def _commonest(states: Sequence[State]) -> list[State]:
-    counts = {state: states.count(state) for state in HOMOGENEOUS}
-    most = max(counts.values())
-    return [state for state, count in counts.items() if count == most and most]
+    """Return the most frequent states of a configuration without question-only, in canonical order."""
+    most = multimode(states)
+    return [state for state in HOMOGENEOUS if state in most]
 
 
 def tabulated(task: TaskGraph, responses: UnitResponses, unit: str, step: int | None) -> Tabulated:

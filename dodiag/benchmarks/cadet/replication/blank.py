@@ -39,7 +39,8 @@ def write_blank_pack(
     Raises
     ------
     UsageError
-        If the task has no published counts, or the folder cannot be written.
+        If the task has no published counts, fewer than one instance or question is asked for, or the folder cannot be
+        written.
 
     Examples
     --------
@@ -51,11 +52,14 @@ def write_blank_pack(
     """
     if not {"instances", "questions"} <= set(task.published):
         raise UsageError(f"task {task.name} has no published counts", "Use a task graph of CADET.")
+    for name, asked in (("instances", instances), ("questions_per_unit", questions_per_unit)):
+        if asked is not None and asked < 1:
+            raise UsageError(f"{name} is {asked}", "Ask for at least 1, or leave it out.")
     try:
         out.mkdir(parents=True, exist_ok=True)
         (out / "task.yaml").write_text(write_task(task), encoding="utf-8")
         with (out / INSTANCES).open("w", encoding="utf-8", newline="\n") as lines:
-            for index in range(instances or int(task.published["instances"])):
+            for index in range(int(task.published["instances"]) if instances is None else instances):
                 questions = tuple(_questions(task, index, questions_per_unit))
                 if questions:
                     instance = Instance(id=f"b{index:05d}", questions=questions)

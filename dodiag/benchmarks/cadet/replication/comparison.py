@@ -56,8 +56,10 @@ def compare(key: ScoreKey, value: float, questions: int, denominator: float, sup
     suppressed : bool
         Whether the denominator rule set it to 0.
 
-    Notes ----- A tabulated model solves under the worse configuration a part of what it solves under the better one.
-    So of the `base` questions that a score is a share of, the number that it counts is binomial with the score as its
+    Notes
+    -----
+    A tabulated model solves under the worse configuration a part of what it solves under the better one. So of the
+    `base` questions that a score is a share of, the number that it counts is binomial with the score as its
     probability, exactly.
 
     Examples
