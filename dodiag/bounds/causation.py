@@ -17,6 +17,7 @@ from dodiag.bounds.errors import ImpossibleMargins, NoData
 from dodiag.bounds.formulas import pn_bounds, pns_bounds, probability, ps_bounds
 from dodiag.bounds.identified import BY_DESIGN, Assumption, Floats, Identified
 from dodiag.bounds.pairs import PairedCounts
+from dodiag.problems import UsageError
 
 Quantity = Literal["PN", "PS", "PNS"]
 
@@ -44,6 +45,8 @@ def experimental_bounds(quantity: Quantity, p: ArrayLike, p_prime: ArrayLike) ->
     ------
     NotAProbability
         If one is NaN or outside [0, 1].
+    UsageError
+        If the quantity is none of the three; so do all functions here.
 
     Examples
     --------
@@ -52,7 +55,7 @@ def experimental_bounds(quantity: Quantity, p: ArrayLike, p_prime: ArrayLike) ->
     >>> print(experimental_bounds("PN", 0.0, 0.4))
     PN undefined: Y = 1 under a has probability 0
     """
-    function = {"PN": pn_bounds, "PS": ps_bounds, "PNS": pns_bounds}[quantity]
+    function = {"PN": pn_bounds, "PS": ps_bounds, "PNS": pns_bounds}[_known(quantity)]
     ends = function(p, p_prime)
     undefined = np.isnan(ends.lower)
     return Identified(
@@ -175,6 +178,7 @@ def combined_bounds(quantity: Quantity, p: ArrayLike, p_prime: ArrayLike, observ
     >>> print(combined_bounds("PN", 0.7, 0.4, Observed.of(0.5, 0.1, 0.1, 0.3)))
     PN in [0.4, 0.6]
     """
+    _known(quantity)
     high, low = probability(p, "p"), probability(p_prime, "p'")
     if broken := inconsistencies(high, low, observed):
         raise ImpossibleMargins(broken, "Then injecting a state is not the same as having it: use experimental_bounds.")
@@ -273,28 +277,55 @@ def one_sided_bounds(
     )
 
 
-def monotone_value(quantity: Quantity, p: ArrayLike, p_prime: ArrayLike) -> Identified:
-    """PN, PS or PNS under monotonicity, where they equal N, S and p − p' (CADET Theorem A.5).
+def monotone_value(
+    quantity: Quantity, p: ArrayLike, p_prime: ArrayLike, observed: Observed | None = None
+) -> Identified:
+    """PN, PS or PNS under monotonicity, where they are identified (CADET Proposition A.5; Tian & Pearl 2000).
+
+    From the rates alone they equal N, S and p − p'. With observations PN = (P(y) − p') / P(x, y) and
+    PS = (p − P(y)) / P(x', y'), of units with that own state, as in :func:`combined_bounds`; PNS is p − p' still.
+
+    Parameters
+    ----------
+    quantity : {"PN", "PS", "PNS"}
+    p, p_prime : array_like
+    observed : Observed, optional
 
     Raises
     ------
+    NotAProbability
+        If a probability is NaN or outside [0, 1].
     ImpossibleMargins
-        If p < p' somewhere: no monotone model has these rates.
+        If p < p' somewhere, or with observations p ≥ P(y) ≥ p' does not hold: no monotone model has these rates; or if
+        the two kinds of data contradict each other.
 
     Examples
     --------
     >>> print(monotone_value("PN", 0.75, 0.25))
     PN in [0.6667, 0.6667]
+    >>> print(monotone_value("PN", 0.7, 0.4, Observed.of(0.5, 0.1, 0.1, 0.3)))
+    PN in [0.4, 0.4]
     """
     high, low = np.broadcast_arrays(probability(p, "p"), probability(p_prime, "p'"))
-    if (wrong := high < low - 1e-12).any():
-        message = f"p = {high[wrong].flat[0]:.6g} < p' = {low[wrong].flat[0]:.6g}"
-        raise ImpossibleMargins((message,), "Monotonicity is refuted: use experimental_bounds.")
-    free = experimental_bounds(quantity, high, low)
+    ordered = [("p", high, "p'", low)]
+    if observed is not None:
+        ordered += [("p", high, "P(y)", observed.y), ("P(y)", observed.y, "p'", low)]
+    for name, larger, other, smaller in ordered:
+        larger, smaller = np.broadcast_arrays(larger, smaller)
+        if (wrong := larger < smaller - 1e-12).any():
+            message = f"{name} = {larger[wrong].flat[0]:.6g} < {other} = {smaller[wrong].flat[0]:.6g}"
+            cure = "Monotonicity is refuted: use experimental_bounds or combined_bounds."
+            raise ImpossibleMargins((message,), cure)
+    if observed is None or quantity == "PNS":
+        free = experimental_bounds(quantity, high, low)
+        formula = free.formulas[0]
+    else:
+        free = combined_bounds(quantity, high, low, observed)
+        formula = free.formulas[0].replace("max(0, ", "(")
     return replace(
         free,
         upper=free.lower,
-        formulas=(free.formulas[0], free.formulas[0]),
+        formulas=(formula, formula),
         assumptions=(*free.assumptions, Assumption.MONOTONE),
     )
 
@@ -421,3 +452,9 @@ def _largest(*terms: Floats) -> Floats:
 
 def _smallest(*terms: Floats) -> Floats:
     return np.asarray(np.min(np.broadcast_arrays(*terms), axis=0))
+
+
+def _known(quantity: Quantity) -> Quantity:
+    if quantity not in _FRECHET:
+        raise UsageError(f"'{quantity}' is not a probability of causation", f"Use {', '.join(_FRECHET)}.")
+    return quantity

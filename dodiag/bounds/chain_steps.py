@@ -146,7 +146,12 @@ def chain_steps(
             raise UsageError(f"no instance has {reaching} steps", f"The longest chain has {longest.max()}.")
     pooled = last_bin is not None and bool((table["step"] > last_bin).any())
     if last_bin is not None:
-        table = table.assign(step=table["step"].clip(upper=last_bin))
+        # A question that is asked at every step is as many questions; pooled, they would be one call several times.
+        question = table["question"].astype(str)
+        late = question + "@" + table["step"].astype(str)
+        table = table.assign(
+            step=table["step"].clip(upper=last_bin), question=question.mask(table["step"] >= last_bin, late)
+        )
     found = [s for s in capabilities(table, task, level=level) if s.step is not None]
     found += [s for s in contributions(table, task, wanted, level=level) if s.step is not None]
     return ChainSteps(_steps(table, task, units, found, last_bin if pooled else None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -13,7 +14,7 @@ import numpy as np
 from dodiag.bounds.comparisons import Comparison, Metric, compared
 from dodiag.bounds.errors import NotAProbability
 from dodiag.bounds.formulas import PAPER_MIN_DENOMINATOR
-from dodiag.bounds.limits import difference_limits, n_limits, s_limits
+from dodiag.bounds.limits import difference_limits, n_limits, s_limits, wilson_limits
 from dodiag.bounds.multiplicity import bonferroni_level, holm
 from dodiag.bounds.pairs import PairedSums
 from dodiag.bounds.scores import ONE_INSTANCE, Score, Scores, contrasts_of, no_evidence, score_rows
@@ -83,7 +84,8 @@ class Finding:
     scores : Scores
         The score's row, then the rows of the probabilities that it bounds, with limits and worst cases.
     simultaneous : tuple of float or None
-        Lower and upper limit of the score that hold for all prerequisites of the task at once (Bonferroni).
+        Lower and upper limit of the score that hold for all prerequisites of the task at once (Bonferroni); None where
+        the score is suppressed, as its own limits are.
     p_value, adjusted : float or None
         Of H0: p ≤ p', and the same adjusted over the prerequisites (Holm).
     p_value_reversed, adjusted_reversed : float or None
@@ -222,11 +224,7 @@ class Diagnosis(tuple[Finding, ...]):
         harms = [f.prerequisite for f in found if f.verdict is Verdict.HARMS]
         if harms:
             return f"Supplying {', '.join(harms)} hurts; nothing is shown to help."
-        if all(f.verdict in (Verdict.LITTLE, Verdict.NO_ROOM) for f in found):
-            return "No single prerequisite is worth fixing: each repairs little of what fails."
-        if all(f.verdict is Verdict.NO_EVIDENCE for f in found):
-            return f"No evidence: {found[0].reason}."
-        return _undecided([f for f in found if f.verdict is Verdict.UNDECIDED])
+        return _nothing_leads(found)
 
 
 def diagnose(
@@ -279,8 +277,9 @@ def diagnose(
     *First*: the test of the score is significant after Holm, and the prerequisite beats every other one in a paired
     comparison at (1 − level) / (k − 1), so that a wrong one is named first with at most that error. *Among the first*:
     significant, and not beaten by the one with the highest score. *Matters*: significant, and beaten. *Harms*: the
-    reversed test is significant after Holm. *Little*: the simultaneous upper limit is below `negligible`, significant
-    or not. *No room*: the denominator is below `min_denominator`. Otherwise *undecided*.
+    reversed test is significant after Holm, whatever the denominator. *Little*: the simultaneous upper limit is below
+    `negligible`, significant or not. *No room*: the denominator is below `min_denominator`, and so is its own
+    simultaneous upper limit (or below `negligible`, if that is larger). Otherwise *undecided*.
     """
     for name, value in (("level", level), ("negligible", negligible)):
         if not 0 < value < 1:
@@ -291,7 +290,7 @@ def diagnose(
     findings: dict[int, Finding] = {}
     for family in _families(found):
         members = [(found[index], rows[index]) for index in family]
-        judged = _judge(members, level, negligible, deterministic)
+        judged = _judge(members, level, min_denominator, negligible, deterministic)
         findings |= dict(zip(family, judged, strict=True))
     return Diagnosis(findings[index] for index in range(len(found)))
 
@@ -305,7 +304,11 @@ def _families(found: Sequence[Comparison]) -> list[list[int]]:
 
 
 def _judge(
-    members: Sequence[tuple[Comparison, Scores]], level: float, negligible: float, deterministic: bool
+    members: Sequence[tuple[Comparison, Scores]],
+    level: float,
+    min_denominator: float,
+    negligible: float,
+    deterministic: bool,
 ) -> Iterator[Finding]:
     alpha = 1 - level
     comparisons = [comparison for comparison, _ in members]
@@ -317,14 +320,20 @@ def _judge(
     ]
     adjusted = _adjusted([t.p_value if t else np.nan for t in tests], tested)
     adjusted_reversed = _adjusted([t.p_value if t else np.nan for t in reverse], tested)
-    together = _simultaneous(comparisons, usable, level)
+    together, rooms = _simultaneous(comparisons, usable, level)
+    least_room = max(min_denominator, negligible)
     significant = [bool(ok and p <= alpha) for ok, p in zip(usable, adjusted, strict=True)]
     ranks = _ranks(members, significant, alpha)
     for index, (comparison, scores) in enumerate(members):
         test, other = tests[index], reverse[index]
         if usable[index]:
+            room = rooms.get(index)
             verdict, reason = _verdict(
-                scores[0], ranks[index], adjusted_reversed[index], together[index], alpha, negligible
+                scores[0],
+                ranks[index],
+                bool(adjusted_reversed[index] <= alpha),
+                little=together[index][1] < negligible,
+                no_room=room is not None and room < least_room,
             )
         else:
             verdict = Verdict.NO_EVIDENCE
@@ -338,7 +347,7 @@ def _judge(
             contrast=comparison.contrast,
             metric=comparison.metric,
             scores=scores,
-            simultaneous=together[index],
+            simultaneous=None if scores[0].suppressed else together.get(index),
             p_value=test.p_value if test else None,
             adjusted=float(adjusted[index]) if test else None,
             p_value_reversed=other.p_value if other else None,
@@ -346,26 +355,23 @@ def _judge(
             test=test.test if test else None,
             instance_level=_instance_level(comparison, deterministic, (1 + level) / 2) if usable[index] else None,
             instances=int(comparison.sums.n),
-            instances_needed=(_needed(comparison.sums, alpha / len(members)) if verdict is Verdict.UNDECIDED else None),
+            instances_needed=(
+                _needed(comparison.sums, alpha / len(members))
+                if verdict is Verdict.UNDECIDED and not scores[0].suppressed
+                else None
+            ),
             verdict=verdict,
             words=in_words(verdict, comparison.metric, comparison.contrast),
             reason=reason,
         )
 
 
-def _verdict(
-    score: Score,
-    rank: Verdict | None,
-    adjusted_reversed: float,
-    together: tuple[float, float] | None,
-    alpha: float,
-    negligible: float,
-) -> tuple[Verdict, str]:
-    if score.suppressed:
-        return Verdict.NO_ROOM, score.reason or ""
-    if adjusted_reversed <= alpha:
+def _verdict(score: Score, rank: Verdict | None, harms: bool, *, little: bool, no_room: bool) -> tuple[Verdict, str]:
+    if harms:
         return Verdict.HARMS, ""
-    if together is not None and together[1] < negligible:
+    if score.suppressed:
+        return (Verdict.NO_ROOM if no_room else Verdict.UNDECIDED), score.reason or ""
+    if little:
         return Verdict.LITTLE, ""
     if rank is not None:
         return rank, ""
@@ -378,18 +384,22 @@ def _adjusted(p_values: Sequence[float], tested: Any) -> Any:
 
 def _simultaneous(
     comparisons: Sequence[Comparison], usable: Sequence[bool], level: float
-) -> list[tuple[float, float] | None]:
+) -> tuple[dict[int, tuple[float, float]], dict[int, float]]:
+    """Return, by index, limits of the scores that hold together, and upper limits of what N and S divide by."""
     indices = [index for index, ok in enumerate(usable) if ok]
-    found: list[tuple[float, float] | None] = [None] * len(comparisons)
     if not indices:
-        return found
+        return {}, {}
+    metric = comparisons[0].metric
     widest = max(comparisons[index].instances for index in indices)
     pairs = PairedSums.stack([comparisons[index].paired.sums(widest) for index in indices])
     side = bonferroni_level((1 + level) / 2, len(indices))
-    limits = _LIMITS[comparisons[0].metric](pairs, side)
-    for place, index in enumerate(indices):
-        found[index] = max(0.0, limits.lower[place].item()), max(0.0, limits.upper[place].item())
-    return found
+    limits = _LIMITS[metric](pairs, side)
+    ends = zip(limits.lower.tolist(), limits.upper.tolist(), strict=True)
+    found = {index: (max(0.0, low), max(0.0, high)) for index, (low, high) in zip(indices, ends, strict=True)}
+    if metric == "NS":
+        return found, {}
+    baseline = wilson_limits((pairs if metric == "N" else pairs.failures).active, pairs.sizes, side).upper
+    return found, dict(zip(indices, baseline.tolist(), strict=True))
 
 
 _LIMITS: Mapping[Metric, Any] = {"N": n_limits, "S": s_limits, "NS": difference_limits}
@@ -481,13 +491,37 @@ def in_words(verdict: Verdict, metric: Metric, contrast: Contrast) -> str:
         return "not enough data to say"
     if verdict is Verdict.NO_EVIDENCE:
         return "no evidence"
-    if metric == "S" and contrast.a is State.CORRECT:
+    if metric != "S":
+        return _COST[verdict].format(_doing(contrast.a, contrast.a_prime))
+    if contrast.a is State.CORRECT and contrast.a_prime is not State.CORRECT_TEXT:
         return _FIX[verdict]
-    if metric == "S":
-        subject = "a wrong answer" if contrast.a is State.INCORRECT else "removing its wrong answer"
-        return _HELP[verdict].format(subject)
-    subject = "corrupting it" if contrast.a_prime is State.INCORRECT else "withdrawing it"
-    return _COST[verdict].format(subject)
+    subject = "a wrong answer" if contrast.a is State.INCORRECT else _doing(contrast.a_prime, contrast.a)
+    return _HELP[verdict].format(subject)
+
+
+def _doing(before: State, after: State) -> str:
+    """Return what is done to a prerequisite when it goes from one state to another."""
+    if after is State.NATURAL:
+        return _UNDOING[before]
+    if (before, after) == (State.CORRECT_TEXT, State.CORRECT):
+        return "marking it on the picture"
+    if (before, after) == (State.CORRECT, State.CORRECT_TEXT):
+        return "unmarking it on the picture"
+    return _INJECTING[after]
+
+
+_INJECTING = {
+    State.CORRECT: "supplying it",
+    State.CORRECT_TEXT: "supplying it as text",
+    State.INCORRECT: "corrupting it",
+    State.QUESTION_ONLY: "asking it without an answer",
+}
+_UNDOING = {
+    State.CORRECT: "withdrawing it",
+    State.CORRECT_TEXT: "withdrawing it",
+    State.INCORRECT: "removing its wrong answer",
+    State.QUESTION_ONLY: "leaving its question out",
+}
 
 
 _FIX = {
@@ -522,6 +556,25 @@ def _needed(pairs: PairedSums, alpha: float) -> int | None:
     return None if needed is None else max(needed, int(pairs.n) + 1)
 
 
+def _nothing_leads(found: Sequence[Finding]) -> str:
+    """Return one sentence about findings of which none is to be fixed first, nor hurts."""
+    of: dict[Verdict, list[Finding]] = {}
+    for finding in found:
+        of.setdefault(finding.verdict, []).append(finding)
+    if undecided := of.get(Verdict.UNDECIDED):
+        return _undecided(undecided)
+    if helpful := of.get(Verdict.MATTERS):
+        return f"Supplying {', '.join(f.prerequisite for f in helpful)} helps; none is shown to be the first to fix."
+    if unknown := of.get(Verdict.NO_EVIDENCE):
+        if len(unknown) == len(found):
+            return f"No evidence: {unknown[0].reason}."
+        names = ", ".join(f.prerequisite for f in unknown)
+        return f"No evidence on {names} ({unknown[0].reason}); no other prerequisite is worth fixing."
+    if Verdict.LITTLE in of:
+        return "No single prerequisite is worth fixing: each repairs little of what fails."
+    return "No single prerequisite is worth fixing: hardly anything fails without them."
+
+
 def _undecided(found: Sequence[Finding]) -> str:
     said = f"{max(f.instances for f in found)} instances are not enough to say what to fix first."
     hopeful = [f for f in found if f.instances_needed is not None]
@@ -537,8 +590,9 @@ def _undecided(found: Sequence[Finding]) -> str:
 def _repairs(finding: Finding) -> str:
     score = finding.score
     evidence = f"(S = {score.value:.2f}, n = {score.n})"
-    if score.limit_lower:
-        return f"supplying it alone repairs at least {score.limit_lower:.0%} of the failures {evidence}"
+    # Rounded down: the sentence must not claim more than the limit.
+    if score.limit_lower and (least := math.floor(100 * score.limit_lower)):
+        return f"supplying it alone repairs at least {least}% of the failures {evidence}"
     return f"supplying it alone repairs failures, how many is open {evidence}"
 
 

@@ -68,9 +68,12 @@ def clustered_wilson(sums: ArrayLike, sizes: ArrayLike, level: float = 0.95) -> 
 
     Raises
     ------
+    NotAProbability
+        If the level is not in (0, 1).
     NoData
         If there is no outcome.
     """
+    confidence_level(level)
     total, count = np.asarray(sums, np.float64), np.asarray(sizes, np.float64)
     n, clusters = int(count.sum()), int(np.count_nonzero(count))
     if n == 0:
@@ -78,7 +81,8 @@ def clustered_wilson(sums: ArrayLike, sizes: ArrayLike, level: float = 0.95) -> 
     p, effective = _effective(total, count)
     if clusters < 2:
         return Proportion(float(p), None, None, n, clusters, None, "one instance says nothing about others")
-    lower, upper = _wilson(p, effective, (1 + level) / 2)
+    side = (1 + level) / 2
+    lower, upper = _wilson(*_studentised(total, count, side), side)
     return Proportion(float(p), float(lower), float(upper), n, clusters, float(effective))
 
 
@@ -139,7 +143,8 @@ def n_limits(pairs: PairedSums, level: float = 0.95, method: LimitMethod | None 
     """Limits of N = max(0, 1 − p'/p), clustered by instance.
 
     By default the log-ratio linearisation, and the exact betting limit where p̂ or p̂' is 0 or fewer than
-    `FEW_DISCORDANT` instances differ between the arms.
+    `FEW_DISCORDANT` instances differ between the arms; where instances have several questions, also where either arm's
+    sum, or what the arms differ in, is spread over fewer instances than that.
 
     Parameters
     ----------
@@ -196,6 +201,8 @@ def ratio_limits(
     confidence_level(level)
     top, bottom, size = (np.asarray(v, np.float64) for v in (numerator, denominator, sizes))
     few = np.count_nonzero(np.abs(top - bottom) > 1e-9, axis=-1) < FEW_DISCORDANT
+    clustered = size.max(axis=-1) > 1
+    few |= clustered & (np.minimum.reduce([_spread(v) for v in (top, bottom, top - bottom)]) < FEW_DISCORDANT)
     some_top, some_bottom = top.sum(axis=-1) > 0, bottom.sum(axis=-1) > 0
     exact = np.asarray(few | ~some_top | ~some_bottom)
     if method is not None:
@@ -207,6 +214,12 @@ def ratio_limits(
     lower, upper = np.where(unknown, np.nan, lower), np.where(unknown, np.nan, upper)
     names = np.where(exact, LimitMethod.BETTING.value, LimitMethod.LOG_RATIO.value)
     return Limits(lower, upper, level, names)
+
+
+def _spread(values: Floats) -> Floats:
+    """Over how many instances a sum is spread, (Σ|v|)²/Σv² (Kish): their number if all are alike, 0 if none is."""
+    total, square = np.abs(values).sum(axis=-1), np.square(values).sum(axis=-1)
+    return np.asarray(np.divide(total**2, square, out=np.zeros(np.shape(total)), where=square > 0))
 
 
 def _log_ratio(top: Floats, bottom: Floats, size: Floats, level: float) -> tuple[Floats, Floats]:
@@ -319,7 +332,9 @@ def end_limits(quantity: Literal["PN", "PS", "PNS"], pairs: PairedSums, level: f
         score = s_limits(pairs, level)
         return Limits(score.lower, np.minimum(1.0, upper), level, score.method)
     half = (1 + level) / 2
-    tops = [_korn_graubard(*_effective(sums, pairs.sizes), half) for sums in (pairs.active, pairs.failures.active)]
+    tops = [
+        _korn_graubard(*_studentised(sums, pairs.sizes, half), half) for sums in (pairs.active, pairs.failures.active)
+    ]
     gap = difference_limits(pairs, level)
     return Limits(np.maximum(0.0, gap.lower), np.minimum(*tops), level, gap.method)
 
@@ -343,7 +358,7 @@ def difference_limits(pairs: PairedSums, level: float = 0.975) -> Limits:
     confidence_level(level)
     with np.errstate(invalid="ignore", divide="ignore"):
         (low, high), (low_prime, high_prime) = (
-            _wilson(*_effective(sums, pairs.sizes), level) for sums in (pairs.active, pairs.reference)
+            _wilson(*_studentised(sums, pairs.sizes, level), level) for sums in (pairs.active, pairs.reference)
         )
         p, p_prime = pairs.p, pairs.p_prime
         left = pairs.active - p[..., None] * pairs.sizes
@@ -379,9 +394,11 @@ def _hybrid(one: Floats, other: Floats, correlation: Floats) -> Floats:
 def wilson_limits(sums: ArrayLike, sizes: ArrayLike, level: float = 0.975) -> Limits:
     """One-sided Wilson limits of a mean over clustered outcomes.
 
-    The n of Wilson's formula is replaced by the effective one, p(1−p) over the cluster-robust variance of the mean, at
-    most the number of outcomes. Where all outcomes agree that variance is 0 whatever the truth, and the number of
-    clusters is used.
+    The n of Wilson's formula is replaced by the effective one, p(1−p) over the cluster-robust variance of the mean
+    (with one solved and one failed instance of average size added), at most the number of outcomes, and times the
+    squared ratio of the normal to Student's quantile where instances have several outcomes (Korn & Graubard 1998).
+    Where all outcomes agree that variance is 0 whatever the truth, and the number of clusters is used. With one outcome
+    per instance these are Wilson's own limits.
 
     Parameters
     ----------
@@ -397,25 +414,47 @@ def wilson_limits(sums: ArrayLike, sizes: ArrayLike, level: float = 0.975) -> Li
     NoData
         If somewhere there is no outcome.
     """
-    p, effective = _effective(sums, sizes)
     unknown = np.count_nonzero(np.asarray(sizes), axis=-1) < 2
-    lower, upper = (np.where(unknown, np.nan, limit) for limit in _wilson(p, effective, level))
+    lower, upper = (np.where(unknown, np.nan, limit) for limit in _wilson(*_studentised(sums, sizes, level), level))
     return Limits(lower, upper, level, np.full(lower.shape, LimitMethod.WILSON.value))
 
 
 def _effective(sums: ArrayLike, sizes: ArrayLike) -> tuple[Floats, Floats]:
-    """Return the mean and the number of independent outcomes that would vary as much."""
+    """Return the mean and the number of independent outcomes that would vary as much.
+
+    Two instances of average size, one all solved and one all failed, are added for the variance: near 0 and 1 the few
+    instances that deviate say too little of how much instances differ.
+    """
     total, count = np.asarray(sums, np.float64), np.asarray(sizes, np.float64)
     n = count.sum(axis=-1)
     if not np.all(n > 0):
         raise NoData("outcome")
     p = np.asarray(total.sum(axis=-1) / n)
     clusters = np.count_nonzero(count, axis=-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        residual = np.sum((total - p[..., None] * count) ** 2, axis=-1)
-        variance = clusters / (clusters - 1) * residual / n**2
-        effective = np.where(variance > 0, np.minimum(n, p * (1 - p) / variance), clusters)
+    size = n / clusters
+    middle = (total.sum(axis=-1) + size) / (n + 2 * size)
+    residual = np.sum((total - middle[..., None] * count) ** 2, axis=-1) + size**2 * ((1 - middle) ** 2 + middle**2)
+    variance = (clusters + 2) / (clusters + 1) * residual / (n + 2 * size) ** 2
+    effective = np.minimum(n, middle * (1 - middle) / variance)
     return p, np.where((p > 0) & (p < 1), effective, clusters)
+
+
+def _studentised(sums: ArrayLike, sizes: ArrayLike, level: float) -> tuple[Floats, Floats]:
+    """Return the mean and the effective number, made smaller where few clusters show how much clusters vary.
+
+    By the squared ratio of the normal to Student's quantile (Korn & Graubard 1998). Not where every instance has one
+    outcome, since the variance of those is known from the mean.
+    """
+    from scipy.special import ndtri, stdtrit
+
+    p, effective = _effective(sums, sizes)
+    count = np.asarray(sizes, np.float64)
+    clusters = np.count_nonzero(count, axis=-1)
+    estimated = (count.max(axis=-1) > 1) & (clusters > 1) & (p > 0) & (p < 1)
+    if confidence_level(level) == 0.5:
+        return p, effective
+    ratio = ndtri(level) / stdtrit(np.maximum(clusters - 1, 1), level)
+    return p, np.where(estimated, effective * ratio**2, effective)
 
 
 def _wilson(p: Floats, effective: Floats, level: float) -> tuple[Floats, Floats]:

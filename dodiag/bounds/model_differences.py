@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dodiag.bounds.formulas import confidence_level
 from dodiag.bounds.identified import Floats
-from dodiag.bounds.limits import difference_limits
+from dodiag.bounds.limits import FEW_DISCORDANT, difference_limits, ratio_limits
 from dodiag.bounds.multiplicity import holm
 from dodiag.bounds.pairs import PairedSums
 from dodiag.bounds.scores import CAPABILITY, ONE_INSTANCE, homogeneous_state, no_evidence, waiting
@@ -45,7 +47,7 @@ class ModelDifference:
     n : int
         Shared questions.
     reason : str or None
-        Why there is no difference.
+        Why there is no difference, or no limits.
     """
 
     first: str
@@ -93,13 +95,18 @@ def model_differences(
 
     Only questions that both models were scored on count, so that the difficulty of the instances cancels. Capabilities
     have the limits of :func:`dodiag.bounds.limits.difference_limits`; differences of N and S those of their
-    linearisation, with Student's quantile.
+    linearisation, with Student's quantile. Where N or S of either model rests on fewer than `FEW_DISCORDANT` instances
+    (those whose arms differ, or those that its denominator counts), they come from the separate limits of both
+    scores, which is wider and holds.
 
     Raises
     ------
     UsageError
         If the table does not fit the task, a model is not in it, or both names are the same.
+    NotAProbability
+        If the level is not in (0, 1).
     """
+    confidence_level(level)
     if first == second:
         raise UsageError(f"model '{first}' is compared with itself", "Name two models.")
     table = checked(outcomes, task)
@@ -184,38 +191,64 @@ def _scores(
 
 
 def _ratio_difference(row: ModelDifference, shared: Shared, metric: str, level: float) -> ModelDifference:
-    """Difference of two signed ratios 1 − ρ by linearisation: the influence of an instance is ρ (r/R − a/A)."""
-    from scipy.special import stdtr, stdtrit
-
-    sums = shared.sums()
+    """Difference of two signed ratios 1 − ρ: linearised, or with few instances from separate limits of both ratios."""
+    sums, sizes = shared.sums(), shared.sizes().astype(np.float64)
+    both = PairedSums(sums[0], sums[1], sizes), PairedSums(sums[2], sums[3], sizes)
     if metric == "S":
-        failures = shared.sizes() - sums
-        sums = failures[[1, 0, 3, 2]]
-    totals = sums.sum(axis=1)
-    if not (totals[0] and totals[2]):
+        both = both[0].failures, both[1].failures
+    first, second = both
+    if not (first.p > 0 and second.p > 0):
         event = "Y=1 under a" if metric == "N" else "Y=0 under a'"
         return replace(row, reason=f"undefined: {event} was never observed")
-    ratios = totals[[1, 3]] / totals[[0, 2]]
-    influence = [-(r / totals[a] - ratio * s / totals[a]) for r, s, a, ratio in _parts(sums, ratios)]
-    values = 1 - ratios
-    row = replace(
-        row,
-        first_value=float(values[0]),
-        second_value=float(values[1]),
-        difference=float(values[0] - values[1]),
-    )
-    n = sums.shape[1]
-    if n < 2:
+    values = [float(1 - pairs.p_prime / pairs.p) for pairs in both]
+    gap = values[0] - values[1]
+    row = replace(row, first_value=values[0], second_value=values[1], difference=gap)
+    if sizes.size < 2:
         return replace(row, reason=ONE_INSTANCE)
-    error = float(np.sqrt(n / (n - 1) * np.sum((influence[0] - influence[1]) ** 2)))
-    if error == 0:
-        return replace(row, reason="all instances agree, which gives no limits")
-    gap = float(values[0] - values[1])
-    reach = float(stdtrit(n - 1, (1 + level) / 2)) * error
-    p_value = 2 * float(stdtr(n - 1, -abs(gap) / error))
+    influence = _influence(second) - _influence(first)
+    error = float(np.sqrt(sizes.size / (sizes.size - 1) * np.sum(influence**2)))
+    if error == 0 or min(map(_telling, both)) < FEW_DISCORDANT:
+        low, high = _separate_limits(both, 1 - level)
+        if not (np.isfinite(low) and np.isfinite(high)):
+            return replace(row, reason="too few instances for limits")
+        return replace(row, limit_lower=low, limit_upper=high, p_value=_separate_p_value(both))
+    from scipy.special import stdtr, stdtrit
+
+    reach = float(stdtrit(sizes.size - 1, (1 + level) / 2)) * error
+    p_value = 2 * float(stdtr(sizes.size - 1, -abs(gap) / error))
     return replace(row, limit_lower=gap - reach, limit_upper=gap + reach, p_value=min(1.0, p_value))
 
 
-def _parts(sums: Floats, ratios: Floats) -> Iterator[tuple[Floats, Floats, int, float]]:
-    for active, ratio in ((0, ratios[0]), (2, ratios[1])):
-        yield sums[active + 1], sums[active], active, float(ratio)
+def _influence(pairs: PairedSums) -> Floats:
+    """Influence of each instance on the ratio ρ = R/A: r/A − ρ a/A."""
+    total = pairs.active.sum()
+    return np.asarray((pairs.reference - pairs.reference.sum() / total * pairs.active) / total)
+
+
+def _telling(pairs: PairedSums) -> int:
+    """Instances that a ratio rests on: those whose arms differ, or those that its denominator counts, if fewer."""
+    return min(int(pairs.discordant), int(np.count_nonzero(pairs.active)))
+
+
+def _separate_limits(both: tuple[PairedSums, PairedSums], alpha: float) -> tuple[float, float]:
+    """Limits of ρ₂ − ρ₁ that err with chance `alpha` at most, from limits of each ratio at a quarter of it a side."""
+    first, second = (ratio_limits(pairs.reference, pairs.active, pairs.sizes, 1 - alpha / 4) for pairs in both)
+    return float(second.lower - first.upper), float(second.upper - first.lower)
+
+
+def _separate_p_value(both: tuple[PairedSums, PairedSums]) -> float:
+    """Return the least α at which the limits of :func:`_separate_limits` exclude 0, found to 1 % from above."""
+
+    def excluded(exponent: float) -> bool:
+        low, high = _separate_limits(both, math.exp(exponent))
+        return low > 0 or high < 0
+
+    kept, out = math.log(1e-9), 0.0
+    if not excluded(-1e-9):
+        return 1.0
+    if excluded(kept):
+        return 1e-9
+    while out - kept > 0.01:
+        middle = (kept + out) / 2
+        kept, out = (kept, middle) if excluded(middle) else (middle, out)
+    return math.exp(out)

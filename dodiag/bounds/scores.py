@@ -14,6 +14,7 @@ from dodiag.bounds.comparisons import Comparison, compared
 from dodiag.bounds.formulas import (
     PAPER_MIN_DENOMINATOR,
     Interval,
+    confidence_level,
     n_score,
     ns_score,
     pn_bounds,
@@ -23,9 +24,9 @@ from dodiag.bounds.formulas import (
 )
 from dodiag.bounds.limits import Limits, clustered_wilson, difference_limits, end_limits, n_limits, s_limits
 from dodiag.bounds.pairs import PairedSums
-from dodiag.bounds.table import Paired, Structure, WorstCase, by_model, checked, steps_of
+from dodiag.bounds.table import Paired, Structure, UnitOutcomes, WorstCase, by_model, checked, steps_of
 from dodiag.problems import UsageError
-from dodiag.vocabulary import METRICS, PAPER_CONTRASTS, Configuration, Contrast, Outcome, State, arms
+from dodiag.vocabulary import METRICS, PAPER_CONTRASTS, Configuration, Contrast, State, arms, parse_state
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +80,8 @@ class Score:
     method : str or None
         How the limits were made.
     worst_lower, worst_upper : float or None
-        Least and most that the score, or the ends of the interval, can be whatever the missing outcomes were.
+        Least and most that the capability or score, or the ends of the interval, can be whatever the missing outcomes
+        were; None where nothing was scored, and for PN and PS where they would be undefined whatever these were.
     """
 
     model: str
@@ -129,8 +131,9 @@ class Scores(tuple[Score, ...]):
 def capabilities(outcomes: pd.DataFrame, task: Structure, *, level: float = 0.95) -> Scores:
     """NC, IC and RC of every unit (CADET Def. 3.5), over all steps and by step for chain units.
 
-    p̂ is the mean of solved over the unit's outcomes; its limits are Wilson's with the instance as the unit of
-    sampling. A root has NC alone. Ablation states give ``C(1t)`` and ``C(q)``.
+    p̂ is the mean over the unit's questions of the mean of solved over draws, so that a question asked more often does
+    not count for more; its limits are Wilson's with the instance as the unit of sampling. A root has NC alone. Ablation
+    states give ``C(1t)`` and ``C(q)``.
 
     Parameters
     ----------
@@ -145,7 +148,10 @@ def capabilities(outcomes: pd.DataFrame, task: Structure, *, level: float = 0.95
     ------
     UsageError
         If the table does not fit the task.
+    NotAProbability
+        If the level is not in (0, 1).
     """
+    confidence_level(level)
     table = checked(outcomes, task)
     rows: list[Score] = []
     for model, of_model in by_model(table):
@@ -182,16 +188,28 @@ def homogeneous_state(text: str) -> State | None:
 
 
 def _capability(row: Score, part: pd.DataFrame, level: float) -> Score:
-    scored = part[part["solved"].notna()]
-    missing = len(part) - len(scored)
-    row = replace(row, missing=missing)
-    if unscored := int((part["outcome"] == Outcome.UNSCORED).sum()):
-        return replace(row, n=len(scored), reason=waiting(unscored))
-    if scored.empty:
+    found = UnitOutcomes(part)
+    row = replace(row, n=int(found.scored.sum()), missing=int(found.missing.sum()))
+    if unscored := int(found.unscored.sum()):
+        return replace(row, reason=waiting(unscored))
+    if not row.n:
         return replace(row, reason="no outcome is scored")
-    grouped = scored.groupby("instance", sort=False, observed=True)["solved"].agg(["sum", "count"])
-    limits = clustered_wilson(grouped["sum"].to_numpy(float), grouped["count"].to_numpy(float), level)
-    return replace(row, value=limits.value, lower=limits.lower, upper=limits.upper, n=limits.n, reason=limits.reason)
+    known, asked = found.scored > 0, found.scored + found.missing > 0
+    instance = np.broadcast_to(found.instance[:, None], known.shape)[known]
+    limits = clustered_wilson(
+        np.bincount(instance, found.solved[known] / found.scored[known]), np.bincount(instance), level
+    )
+    draws = (found.scored + found.missing)[asked]
+    least, most = found.solved[asked] / draws, (found.solved + found.missing)[asked] / draws
+    return replace(
+        row,
+        value=limits.value,
+        lower=limits.lower,
+        upper=limits.upper,
+        reason=limits.reason,
+        worst_lower=float(least.mean()),
+        worst_upper=float(most.mean()),
+    )
 
 
 def contributions(
@@ -234,10 +252,13 @@ def contributions(
     Raises
     ------
     UsageError
-        If the table does not fit the task.
+        If the table does not fit the task, or the context names what is no state or no prerequisite.
+    NotAProbability
+        If `min_denominator` is not in [0, 1], or `level` not in (0, 1).
     """
+    confidence_level(level)
     table = checked(outcomes, task)
-    states = {name: State(state) for name, state in (context or {}).items()}
+    states = {name: parse_state(state) for name, state in (context or {}).items()}
     found = compared(table, task, contrasts_of(contrasts), states, keep_empty=contrasts is not None)
     return Scores(itertools.chain.from_iterable(score_rows(found, task.name, min_denominator, level)))
 
@@ -342,19 +363,32 @@ def _contribution(comparison: Comparison, task: str, limits: _Limits | None, min
     for name in _BOUNDED[metric]:
         of_joint = name == "PNS"
         bounded = _interval(replace(row, metric=name, denominator=None if of_joint else row.denominator), p, p_prime)
-        least = _ENDS[name](pairs.worst.active[0], pairs.worst.reference[1]).lower
-        most = _ENDS[name](*_HIGHEST[name](pairs.worst)).upper
-        bounded = replace(bounded, worst_lower=_number(least, 0.0), worst_upper=_number(most, 1.0))
+        least, most = _worst_ends(name, pairs.worst)
+        bounded = replace(bounded, worst_lower=least, worst_upper=most)
         yield _with_limits(bounded, limits.joint if of_joint else limits.bounded, limits.method)
 
 
 _BOUNDED: Mapping[str, tuple[Bounded, ...]] = {"N": ("PN", "PNS"), "S": ("PS", "PNS"), "NS": ("PNS",)}
 _ENDS: Mapping[Bounded, Callable[[float, float], Interval]] = {"PN": pn_bounds, "PS": ps_bounds, "PNS": pns_bounds}
-_HIGHEST: Mapping[Bounded, Callable[[WorstCase], tuple[float, float]]] = {
-    "PN": lambda worst: (worst.active[0], worst.reference[0]),
-    "PS": lambda worst: (worst.active[1], worst.reference[1]),
-    "PNS": lambda worst: (worst.active[1], worst.reference[0]),
-}
+
+
+def _worst_ends(name: Bounded, worst: WorstCase) -> tuple[float | None, float | None]:
+    """Return the least lower and the greatest upper end over all that the missing outcomes could be.
+
+    PN and PS only where they are defined; None where the event that they condition on cannot have happened.
+    """
+    (low, high), (low_prime, high_prime) = worst.active, worst.reference
+    if (name == "PN" and high == 0) or (name == "PS" and low_prime == 1):
+        return None, None
+    if name == "PN":
+        low = worst.grain[0] if low == 0 else low
+        highest = low, low_prime
+    elif name == "PS":
+        high_prime = 1 - worst.grain[1] if high_prime == 1 else high_prime
+        highest = high, high_prime
+    else:
+        highest = high, low_prime
+    return float(_ENDS[name](low, high_prime).lower), float(_ENDS[name](*highest).upper)
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,11 +421,6 @@ def _interval(row: Score, p: float, p_prime: float) -> Score:
     return replace(row, lower=float(ends.lower), upper=float(ends.upper))
 
 
-def _number(end: Any, otherwise: float) -> float:
-    """Return an end, or what it can be at worst where the event that it conditions on may never have happened."""
-    return otherwise if np.isnan(end) else float(end)
-
-
 def no_evidence(pairs: Paired) -> str:
     """Return why pairs give no score, or an empty text where they do."""
     if pairs.unscored:
@@ -400,10 +429,11 @@ def no_evidence(pairs: Paired) -> str:
 
 
 def contrasts_of(contrasts: Iterable[Contrast | str] | None) -> tuple[Contrast, ...]:
-    """Return contrasts as values; the paper's four by default."""
+    """Return contrasts as values, each once; the paper's four by default."""
     if contrasts is None:
         return PAPER_CONTRASTS
-    return tuple(Contrast.parse(contrast) if isinstance(contrast, str) else contrast for contrast in contrasts)
+    named = (Contrast.parse(contrast) if isinstance(contrast, str) else contrast for contrast in contrasts)
+    return tuple(dict.fromkeys(named))
 
 
 def waiting(unscored: int) -> str:

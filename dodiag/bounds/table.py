@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,28 +36,25 @@ def checked(outcomes: pd.DataFrame, task: Structure) -> pd.DataFrame:
     Raises
     ------
     UsageError
-        If a column is missing, `solved` is not 0, 1 or missing, the same call stands twice, a unit or a configuration
-        does not belong to the task, or the task has no row.
+        If a column is missing or stands twice; a row lacks its model, task, instance, unit or question; `solved` is not
+        0, 1 or missing, or contradicts `outcome` (a failed call that was scored, a reply without a usable answer that
+        was solved); `step` is not a whole number from 1 on; the same call stands twice; a unit, a configuration or an
+        absent prerequisite does not belong to the task; or the task has no row.
     """
-    missing = [name for name in OUTCOME_COLUMNS if name not in outcomes.columns]
-    if missing:
-        raise UsageError(f"the outcome table has no column '{missing[0]}'", f"It needs {', '.join(OUTCOME_COLUMNS)}.")
-    table = outcomes[outcomes["task"] == task.name]
-    if table.empty:
-        present = ", ".join(map(str, outcomes["task"].unique()[:5])) or "none"
-        raise UsageError(f"the outcome table has no row of task {task.name}", f"Its tasks are: {present}.")
-    columns = [*OUTCOME_COLUMNS, *(name for name in ("absent",) if name in table.columns)]
-    table = table[columns].copy()
-    solved = table["solved"].astype("Float64")
-    wrong = solved.notna() & ~solved.isin([0.0, 1.0])
-    if wrong.any():
-        value = table["solved"][wrong].iloc[0]
-        raise UsageError(f"'solved' holds {value}", "It is 1, 0 or missing.")
-    table["solved"] = solved
-    table["step"] = table["step"].astype("Int64")
+    table = _rows_of_task(outcomes, task)
+    table["solved"] = _numbers(table["solved"], "Float64", "solved", "It is 1, 0 or missing.")
+    _refuse(table, table["solved"].notna() & ~table["solved"].isin([0.0, 1.0]), "solved", "It is 1, 0 or missing.")
+    table["step"] = _numbers(table["step"], "Int64", "step", "Steps are whole numbers from 1 on, or missing.")
+    _refuse(table, (table["step"] < 1).fillna(False), "step", "Steps are whole numbers from 1 on, or missing.")
+    _contradictions(table)
     if unknown := sorted(set(table["unit"]) - set(task.units)):
         raise UsageError(f"unit '{unknown[0]}' is not in task {task.name}", f"Its units are {', '.join(task.units)}.")
-    table["configuration"] = table["configuration"].fillna("").astype(str)
+    if "absent" in table.columns:
+        table["absent"] = _text(table["absent"])
+        if unknown := sorted({name for text in table["absent"].unique() for name in _names(text)} - set(task.units)):
+            cure = f"Its units are {', '.join(task.units)}."
+            raise UsageError(f"absent prerequisite '{unknown[0]}' is not in task {task.name}", cure)
+    table["configuration"] = _text(table["configuration"])
     keys = ["model", "instance", "unit", "question", "step", "configuration", "draw"]
     canonical = {
         (unit, step, text): _canonical(task, unit, step, text)
@@ -67,10 +64,83 @@ def checked(outcomes: pd.DataFrame, task: Structure) -> pd.DataFrame:
         places = zip(table["unit"], table["step"], table["configuration"], strict=True)
         table["configuration"] = [canonical[place] for place in places]
     if (twice := table.duplicated(keys)).any():
-        row = table[twice].iloc[0]
-        where = f"{row['model']}, instance {row['instance']}, question {row['question']}, '{row['configuration']}'"
-        raise UsageError(f"the outcome table has the same call twice ({where})", "Keep one row per call and draw.")
+        place = _place(table[twice].iloc[0])
+        raise UsageError(f"the outcome table has the same call twice ({place})", "Keep one row per call and draw.")
     return table
+
+
+IDENTITY = ("model", "task", "instance", "unit", "question")
+"""Columns without which a row is nobody's."""
+
+MISSING = tuple(outcome.value for outcome in Outcome if outcome.missing)
+FAILURES = tuple(outcome.value for outcome in Outcome if not outcome.missing and outcome is not Outcome.VALUE)
+
+
+def _rows_of_task(outcomes: pd.DataFrame, task: Structure) -> pd.DataFrame:
+    """Return the needed columns of a task's rows, after refusing tables in which a row could be anybody's."""
+    import pandas as pd
+
+    if not isinstance(outcomes, pd.DataFrame):
+        kind = type(outcomes).__name__
+        raise UsageError(f"the outcome table is a {kind}", "Give a pandas DataFrame; dodiag.read_outcomes reads files.")
+    names = list(outcomes.columns)
+    if missing := [name for name in OUTCOME_COLUMNS if name not in names]:
+        raise UsageError(f"the outcome table has no column '{missing[0]}'", f"It needs {', '.join(OUTCOME_COLUMNS)}.")
+    columns = [*OUTCOME_COLUMNS, *(name for name in ("absent",) if name in names)]
+    if twice := [name for name in columns if names.count(name) > 1]:
+        raise UsageError(f"the outcome table has column '{twice[0]}' twice", "Keep one of them.")
+    for name in IDENTITY:
+        if (without := outcomes[name].isna()).any():
+            row = _place(outcomes.loc[without.to_numpy()].iloc[0])
+            cure = "Every row names its model, task, instance, unit and question."
+            raise UsageError(f"the outcome table has a row without '{name}' ({row})", cure)
+    table = outcomes.loc[(outcomes["task"] == task.name).to_numpy(dtype=bool), columns].reset_index(drop=True)
+    if table.empty:
+        present = ", ".join(map(str, outcomes["task"].unique()[:5])) or "none"
+        raise UsageError(f"the outcome table has no row of task {task.name}", f"Its tasks are: {present}.")
+    return table
+
+
+def _place(row: pd.Series) -> str:
+    return f"{row['model']}, instance {row['instance']}, question {row['question']}, '{row['configuration']}'"
+
+
+def _text(column: pd.Series) -> pd.Series:
+    """Return a column of text, empty where it is missing, whatever its type was."""
+    return column.astype(object).where(column.notna(), "").astype(str)
+
+
+def _numbers(column: pd.Series, dtype: Literal["Float64", "Int64"], name: str, cure: str) -> pd.Series:
+    import pandas as pd
+
+    try:
+        return column.astype(dtype)
+    except (TypeError, ValueError):
+        numbers = pd.to_numeric(column.astype(object), errors="coerce")
+        wrong = column.notna() & (numbers.isna() | (numbers % 1 != 0))
+        raise UsageError(f"'{name}' holds '{column[wrong].iloc[0]}'", cure) from None
+
+
+def _refuse(table: pd.DataFrame, wrong: pd.Series, name: str, cure: str) -> None:
+    if wrong.any():
+        raise UsageError(f"'{name}' holds {table[name][wrong].iloc[0]:g} ({_place(table[wrong].iloc[0])})", cure)
+
+
+def _contradictions(table: pd.DataFrame) -> None:
+    """Refuse scores of calls that came to nothing: a failure of the infrastructure is missing, never wrong."""
+    for words, wrong, cure in (
+        (MISSING, table["solved"].notna(), "Such a call says nothing about the model: leave 'solved' empty."),
+        (FAILURES, table["solved"] == 1, "Only a reply with outcome 'value' can be solved."),
+    ):
+        if (rows := table["outcome"].isin(words) & wrong.fillna(False)).any():
+            row = table[rows].iloc[0]
+            text = f"outcome '{row['outcome']}' has solved {row['solved']:g} ({_place(row)})"
+            raise UsageError(f"the outcome table contradicts itself: {text}", cure)
+
+
+def _names(text: str) -> list[str]:
+    """Return the names of a comma-separated list."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _canonical(task: Structure, unit: str, step: Any, text: str) -> str:
@@ -110,7 +180,7 @@ class UnitOutcomes:
         cell = question * len(self.configurations) + column
         solved = rows["solved"].to_numpy(dtype=np.float64, na_value=np.nan)
         known = ~np.isnan(solved)
-        waits = (rows["outcome"] == Outcome.UNSCORED).to_numpy(dtype=bool)
+        waits = rows["outcome"].isin([Outcome.UNSCORED.value]).to_numpy(dtype=bool)
         self.solved = self._counted(cell[solved == 1])
         self.scored = self._counted(cell[known])
         self.missing = self._counted(cell[~known])
@@ -162,7 +232,7 @@ class UnitOutcomes:
             question=np.flatnonzero(both),
             instance=self.instance[both],
             missing=int(here.sum() - both.sum()),
-            absent=int((asked & lacks).sum()),
+            absent=int(lacks.sum()),
             unscored=int(self.unscored[here][:, columns].sum()),
             worst=_worst(solved[here], scored[here], missing[here]),
         )
@@ -201,13 +271,20 @@ class Shared:
 
 
 def _questions(rows: pd.DataFrame) -> tuple[tuple[str, ...], NDArray[np.int64], NDArray[np.int64]]:
-    """Return instance names, the instance of each question, and the question of each row, in sorted order."""
+    """Return instance names, the instance of each question, and the question of each row, in sorted order.
+
+    The same question at two steps of a chain is two questions.
+    """
     import pandas as pd
 
     instance, names = pd.factorize(rows["instance"], sort=True)
     question, ids = pd.factorize(rows["question"], sort=True)
-    codes, place = np.unique(instance.astype(np.int64) * max(len(ids), 1) + question, return_inverse=True)
-    return tuple(map(str, names)), codes // max(len(ids), 1), place.reshape(-1)
+    step, steps = pd.factorize(rows["step"], sort=True, use_na_sentinel=False)
+    each = len(ids) * len(steps)
+    codes, place = np.unique(
+        instance.astype(np.int64) * each + question.astype(np.int64) * len(steps) + step, return_inverse=True
+    )
+    return tuple(map(str, names)), codes // max(each, 1), place.reshape(-1)
 
 
 def _absent(rows: pd.DataFrame, question: NDArray[np.int64], count: int) -> dict[str, NDArray[np.bool_]]:
@@ -216,19 +293,28 @@ def _absent(rows: pd.DataFrame, question: NDArray[np.int64], count: int) -> dict
     if "absent" not in rows.columns:
         return {}
     found: dict[str, NDArray[np.bool_]] = {}
-    codes, texts = pd.factorize(rows["absent"].fillna(""))
+    codes, texts = pd.factorize(rows["absent"])
     for code, text in enumerate(texts):
-        for name in filter(None, str(text).split(",")):
+        for name in _names(str(text)):
             found.setdefault(name, np.zeros(count, dtype=bool))[question[codes == code]] = True
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class WorstCase:
-    """What the success rates can be, whatever the missing outcomes were: (least, most) under a and under a'."""
+    """What the success rates can be, whatever the missing outcomes were.
+
+    Attributes
+    ----------
+    active, reference : tuple of float
+        Least and most under a, and under a'.
+    grain : tuple of float
+        The least by which a missing outcome can change the rate under a, and under a'; 0 where none is missing.
+    """
 
     active: tuple[float, float]
     reference: tuple[float, float]
+    grain: tuple[float, float]
 
 
 def _worst(solved: NDArray[np.int64], scored: NDArray[np.int64], missing: NDArray[np.int64]) -> WorstCase | None:
@@ -239,7 +325,10 @@ def _worst(solved: NDArray[np.int64], scored: NDArray[np.int64], missing: NDArra
     with np.errstate(invalid="ignore", divide="ignore"):
         least = np.where(size > 0, solved / size, 0.0).mean(axis=0)
         most = np.where(size > 0, (solved + missing) / size, 1.0).mean(axis=0)
-    return WorstCase((float(least[0]), float(most[0])), (float(least[1]), float(most[1])))
+    open_draws = np.where(missing > 0, size, np.where(size == 0, 1, 0)).max(axis=0)
+    grain = np.where(open_draws > 0, 1 / np.maximum(open_draws, 1) / len(size), 0.0)
+    active, reference = zip(least.tolist(), most.tolist(), strict=True)
+    return WorstCase(active, reference, (float(grain[0]), float(grain[1])))
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,8 +84,10 @@ def _instance_cell(finding: Finding) -> str:
     found = finding.instance_level
     if found is None or found.lower.reason or found.lower.limits is None:
         return "–"
-    value = max(0.0, found.lower.value.item())
-    return escape(f"{value:.2f} [{max(0.0, found.lower.limits.lower.item()):.2f}]")
+    value = f"{max(0.0, found.lower.value.item()):.2f}"
+    if not found.lower.limits.known:
+        return value
+    return escape(f"{value} [{max(0.0, found.lower.limits.lower.item()):.2f}]")
 
 
 def _p_value(value: float) -> str:

@@ -62,6 +62,8 @@ def outcome_line(rows: pd.DataFrame) -> Text:
     """Return one line that counts what the replies came to."""
     counts = rows["outcome"].value_counts()
     parts = [f"{counts[o.value]:,} {MEANING[o]}" for o in Outcome if o.value in counts]
+    if other := len(rows) - sum(counts[o.value] for o in Outcome if o.value in counts):
+        parts.append(f"{other:,} of another outcome")
     return Text(f"{len(rows):,} calls: {', '.join(parts)}")
 
 
@@ -167,7 +169,7 @@ def with_limits(score: Score | None) -> str:
     if score is None:
         return "–"
     if score.value is None:
-        return "unscored" if score.reason and "judge" in score.reason else "no data"
+        return _nothing(score)
     limits = "" if score.lower is None or score.upper is None else f" [{score.lower:.2f}, {score.upper:.2f}]"
     return escape(f"{score.value:.2f}{limits}")
 
@@ -177,17 +179,22 @@ def with_flag(score: Score | None) -> str:
     if score is None:
         return "–"
     if score.value is None:
-        return "no data"
+        return _nothing(score)
     return f"{score.value:.2f}{'*' if score.suppressed else ''}"
 
 
 def interval(score: Score | None) -> str:
-    """Return ``[0.31, 0.85]``, or that it is undefined."""
+    """Return ``[0.31, 0.85]``, or that it is undefined, or why there is none."""
     if score is None:
         return "–"
     if score.lower is None or score.upper is None:
-        return "undefined" if score.n else "no data"
+        return "undefined" if score.reason and score.reason.startswith("undefined") else _nothing(score)
     return escape(f"[{score.lower:.2f}, {score.upper:.2f}]")
+
+
+def _nothing(score: Score) -> str:
+    """Return in one word why there is no number: answers that wait for a judge are there, and may be many."""
+    return "unscored" if score.reason and "judge" in score.reason else "no data"
 
 
 def plan_table(plan: Plan, cost: Price) -> RenderableType:

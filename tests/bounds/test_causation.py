@@ -23,6 +23,7 @@ from dodiag.bounds.errors import ImpossibleMargins, NoData, NotAProbability, Not
 from dodiag.bounds.formulas import n_score, s_score
 from dodiag.bounds.identified import Assumption
 from dodiag.bounds.pairs import PairedCounts, PairedSums
+from dodiag.problems import UsageError
 
 QUANTITIES = ("PN", "PS", "PNS")
 
@@ -139,6 +140,39 @@ def test_under_monotonicity_the_scores_are_the_quantities(q):
         assert low == high == pytest.approx(float(score.value))
         assert low == pytest.approx(truth(quantity, q11, q10, 0.0, q00))
     assert Assumption.MONOTONE in monotone_value("PN", p, p_prime).assumptions
+
+
+@given(parts=st.lists(st.integers(0, 9), min_size=6, max_size=6).filter(any), quantity=st.sampled_from(QUANTITIES))
+def test_under_monotonicity_observations_identify_what_happened_to_units_with_that_state(parts, quantity):
+    """Cells (own state, Y_a, Y_a') without harm; the truth by counting them."""
+    kinds = [(x, a, b) for x in (0, 1) for a, b in ((1, 1), (1, 0), (0, 0))]
+    share = {kind: Fraction(part, sum(parts)) for kind, part in zip(kinds, parts, strict=True)}
+
+    def chance(event):
+        return float(sum(v for kind, v in share.items() if event(*kind)))
+
+    own = [chance(lambda x, a, b, s=s, y=y: x == s and (a if s else b) == y) for s in (1, 0) for y in (1, 0)]
+    p, p_prime = chance(lambda x, a, b: a == 1), chance(lambda x, a, b: b == 1)
+    found = monotone_value(quantity, p, p_prime, Observed.of(*own))
+    event = {"PN": chance(lambda x, a, b: x and a), "PS": chance(lambda x, a, b: not x and not b), "PNS": 1.0}[quantity]
+    of = {"PN": chance(lambda x, a, b: x and a > b), "PS": chance(lambda x, a, b: not x and a > b)}
+    if event < 1e-12:
+        assert found.undefined
+        return
+    want = of.get(quantity, chance(lambda x, a, b: a > b)) / event
+    assert found.ends() == pytest.approx((want, want), abs=1e-9)
+    assert Assumption.MONOTONE in found.assumptions
+
+
+def test_observations_too_can_refute_monotonicity():
+    with pytest.raises(ImpossibleMargins, match=r"P\(y\) = 0\.3 < p' = 0\.4"):
+        monotone_value("PN", 0.7, 0.4, Observed.of(0.2, 0.3, 0.1, 0.4))
+
+
+@pytest.mark.parametrize("call", [experimental_bounds, monotone_value])
+def test_an_unknown_quantity_is_named(call):
+    with pytest.raises(UsageError, match="'pn' is not a probability of causation"):
+        call("pn", 0.7, 0.4)
 
 
 def test_a_monotone_model_cannot_have_falling_rates():

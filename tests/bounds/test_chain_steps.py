@@ -105,6 +105,14 @@ def test_an_open_ended_step_pools_its_questions_and_keeps_its_instances_whole() 
     assert [one[label] for label in ("1", "2")] == [other[label] for label in ("1", "2")]
 
 
+def test_one_question_asked_at_every_step_is_as_many_questions() -> None:
+    """Maze asks the same at every step; a table that says so with one id must not read as one call several times."""
+    table = maze_table(WALKS)
+    same = table.assign(question="where to next?")
+    for last_bin in (None, 2, 3):
+        assert chain_steps(same, MAZE, last_bin=last_bin) == chain_steps(table, MAZE, last_bin=last_bin)
+
+
 def test_ns_of_a_pool_is_the_difference_of_pooled_rates_not_a_mean_over_steps() -> None:
     """Step 2 gains and step 3 loses: the mean of the steps' NS would be 1/2, the pool's is 0."""
     up_and_down = {"n": [[0, 0, 1]] * 6, "1": [[0, 1, 0]] * 6}

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from dodiag.problems import UsageError
 from dodiag.scm.answers import AnswerSpec
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.schema import Chain, Unit
-from dodiag.vocabulary import PAPER_CONTRASTS, Contrast
+from dodiag.vocabulary import Contrast, State
 
 SPEC = AnswerSpec(type="integer")
 
@@ -108,6 +109,72 @@ def test_where_nothing_fails_there_is_nothing_to_repair():
     assert found[1].score.suppressed
     assert found[1].score.limit_lower is None
     assert "denominator" in found[1].to_dict()["reason"]
+
+
+def counted(solved, n):
+    """S(1, ∅) runs in which this many of n instances are solved, the first ones; configurations by their states."""
+    rows = [
+        {
+            "configuration": ",".join(f"X{i + 1}={s}" for i, s in enumerate(text)),
+            "instance": f"i{j}",
+            "solved": int(j < m),
+        }
+        for text, m in solved.items()
+        for j in range(n)
+    ]
+    common = {"model": "m", "task": "t", "unit": "Y", "step": None, "outcome": "value", "question": "q", "draw": 0}
+    return pd.DataFrame(rows).assign(**common)
+
+
+@pytest.mark.parametrize(("n", "verdict"), [(2, Verdict.UNDECIDED), (12, Verdict.UNDECIDED), (400, Verdict.NO_ROOM)])
+def test_a_handful_of_solved_instances_does_not_show_that_there_is_nothing_to_repair(n, verdict):
+    found = diagnose(counted({"nn": n, "1n": n, "n1": n}, n), task_of(2), ["1,n"]).where(metric="S")
+    assert {f.verdict for f in found} == {verdict}
+    assert all("denominator" in f.reason and f.instances_needed is None for f in found)
+    assert found.headline("m").startswith("No single prerequisite") is (verdict is Verdict.NO_ROOM)
+
+
+@pytest.mark.parametrize("metric", ["N", "S"])
+def test_harm_is_said_even_where_the_score_has_no_room(metric):
+    """Nothing fails without the hint and half does with it: "hardly any failure to repair" would hide that."""
+    solved = {"nn": 200, "1n": 100, "n1": 200} if metric == "S" else {"11": 0, "n1": 100, "1n": 0}
+    found = diagnose(counted(solved, 200), task_of(2), ["1,n"]).where(metric=metric, prerequisite="X1")[0]
+    assert found.verdict is Verdict.HARMS
+    assert found.score.suppressed
+    assert found.simultaneous is None
+
+
+@given(
+    solved=st.lists(st.integers(0, 30), min_size=4, max_size=4),
+    waiting=st.sets(st.sampled_from(["1nn", "n1n", "nn1"])),
+    negligible=st.sampled_from([0.05, 0.6, 0.99]),
+)
+@settings(max_examples=40, deadline=None)
+def test_there_is_a_headline_whatever_was_found(solved, waiting, negligible):
+    """A mix of "no evidence" and "no room" once had none, and ended in a traceback."""
+    table = counted(dict(zip(["nnn", "1nn", "n1n", "nn1"], solved, strict=True)), 30)
+    texts = [",".join(f"X{i + 1}={s}" for i, s in enumerate(text)) for text in waiting]
+    hidden = table["configuration"].isin(texts) & (table["instance"] == "i0")
+    table["solved"] = table["solved"].astype("Int64").mask(hidden)
+    table["outcome"] = table["outcome"].mask(hidden, "unscored")
+    found = diagnose(table, task_of(3), ["1,n"], negligible=negligible)
+    assert found.headline("m").endswith(".")
+
+
+def test_a_percentage_never_claims_more_than_its_limit():
+    for single in (70, 75, 80, 85, 90, 95):
+        found = diagnose(counted({"nn": 40, "1n": single, "n1": 40}, 100), task_of(2), ["1,n"])
+        score = found.where(metric="S", prerequisite="X1")[0].score
+        least = re.search(r"at least (\d+)%", found.headline("m"))
+        assert least is not None
+        assert int(least[1]) / 100 <= score.limit_lower < (int(least[1]) + 1) / 100
+
+
+def test_a_contrast_named_twice_is_judged_once():
+    table = counted({"nn": 40, "1n": 90, "n1": 45}, 100)
+    once = diagnose(table, task_of(2), ["1,n"]).to_frame()
+    assert diagnose(table, task_of(2), ["1,n", "1,n"]).to_frame().equals(once)
+    assert diagnose(table, task_of(2), ["1,n", "1,n"]).headline("m").startswith("Fix X1 first:")
 
 
 def test_a_contrast_that_was_not_run_is_no_evidence():
@@ -244,11 +311,16 @@ def test_chain_steps_are_judged_together():
 
 
 def test_every_verdict_has_words_for_every_contrast():
-    for verdict, metric, contrast in itertools.product(Verdict, ("N", "S", "NS"), PAPER_CONTRASTS):
+    every = [Contrast(a, b) for a, b in itertools.permutations(State, 2)]
+    for verdict, metric, contrast in itertools.product(Verdict, ("N", "S", "NS"), every):
         words = in_words(verdict, metric, contrast)
         assert words
         assert "{" not in words
+        assert State.INCORRECT in (contrast.a, contrast.a_prime) or "wrong" not in words
     assert in_words(Verdict.HARMS, "S", Contrast.parse("0,n")) == "a wrong answer hurts"
+    assert in_words(Verdict.FIRST, "S", Contrast.parse("t,n")) == "supplying it as text helps most"
+    assert in_words(Verdict.FIRST, "S", Contrast.parse("1,t")) == "marking it on the picture helps most"
+    assert in_words(Verdict.MATTERS, "N", Contrast.parse("0,n")) == "removing its wrong answer costs success"
 
 
 @pytest.mark.parametrize("option", ["level", "negligible"])

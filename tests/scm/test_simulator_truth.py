@@ -247,7 +247,7 @@ def test_scores_are_lower_bounds_of_the_probabilities_of_causation(case: tuple[A
 @settings(max_examples=100, deadline=None)
 @given(contrasted(wild=False, contrasts=[Contrast.parse(text) for text in ("1,0", "1,n", "n,0")]))
 def test_scores_are_exact_without_scaffold_and_distraction(case: tuple[Any, ...]) -> None:
-    """CADET Theorem A.5: nothing else in the mechanism breaks monotonicity."""
+    """CADET Proposition A.5: nothing else in the mechanism breaks monotonicity."""
     task, parameters, prerequisite, contrast, context = case
     found = counterfactuals(task, parameters, prerequisite, contrast, context)
     assert found.harm == 0.0

@@ -93,7 +93,7 @@ class Counterfactuals:
     PNS : float
         P(Y_a = 1, Y_a' = 0), necessity and sufficiency.
     harm : float
-        P(Y_a = 0, Y_a' = 1); 0 under monotonicity (CADET Theorem A.5).
+        P(Y_a = 0, Y_a' = 1); 0 under monotonicity (CADET Proposition A.5).
     PN : float or None
         P(Y_a' = 0 | A_i = a, Y = 1) = PNS / p; None where p = 0.
     PS : float or None
