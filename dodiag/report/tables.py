@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
@@ -205,11 +205,17 @@ def plan_table(plan: Plan, cost: Price) -> RenderableType:
     table.add_column("configurations\nper question", justify="right")
     table.add_column("calls", justify="right")
     for unit in plan.asked_units:
-        prerequisites = ", ".join(plan.task.prerequisites(unit)) or "none"
         label = f"[bold]{unit}[/bold] {escape(plan.task.units[unit].title)}"
-        count = len(plan.configurations(unit))
-        table.add_row(label, prerequisites, str(count), f"{cost.calls_per_unit[unit]:,}")
+        steps = (None,) if plan.task.chain_of(unit) is None else (1, 2)
+        prerequisites = _first_and_later([", ".join(plan.task.prerequisites(unit, step)) or "none" for step in steps])
+        count = _first_and_later([str(len(plan.configurations(unit, step))) for step in steps])
+        table.add_row(label, prerequisites, count, f"{cost.calls_per_unit[unit]:,}")
     return Group(table, *[Text(line) for line in _plan_lines(plan, cost)])
+
+
+def _first_and_later(said: Sequence[str]) -> str:
+    """Return what is said of a chain's step 1, with what is said of step 2 and later where that differs."""
+    return said[0] if said[-1] == said[0] else f"{said[0]}; from step 2 {said[-1]}"
 
 
 def _plan_lines(plan: Plan, cost: Price) -> Iterator[str]:
@@ -226,8 +232,10 @@ def _plan_lines(plan: Plan, cost: Price) -> Iterator[str]:
         )
     if cost.money is not None:
         yield f"About {cost.money:,.2f} at {given.input_price:g} and {given.output_price:g} per million tokens."
-    else:
+    elif given.input_price is None:
         yield "No price is known; name one with --price IN,OUT (per million tokens)."
+    else:
+        yield "No cost is known, since a task graph has no questions to measure; plan a task pack."
     yield (
         f"About {duration(cost.seconds)} at {given.concurrency} calls in flight and {given.latency:g} s a call"
         " (assumed)."

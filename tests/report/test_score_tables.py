@@ -9,9 +9,12 @@ from rich.console import Console
 
 from dodiag.bounds.diagnosis import diagnose
 from dodiag.bounds.scores import Score
+from dodiag.interventions.plan import make_plan
+from dodiag.interventions.price import Assumptions, price
 from dodiag.report.diagnosis_tables import diagnosis_report
-from dodiag.report.tables import interval, outcome_line, score_cell, with_limits
+from dodiag.report.tables import interval, outcome_line, plan_table, score_cell, with_limits
 from dodiag.scm.answers import AnswerSpec
+from dodiag.scm.files import load_task
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.schema import Unit
 
@@ -73,3 +76,19 @@ def test_a_limit_that_one_instance_cannot_give_is_not_printed_as_zero():
 def test_no_call_is_left_out_of_the_count():
     line = outcome_line(pd.DataFrame({"outcome": ["value", "value", "error", "timeout"]}))
     assert line.plain == "4 calls: 2 an answer, 1 no reply (missing), 1 of another outcome"
+
+
+def test_a_plan_says_how_later_steps_of_a_chain_are_asked():
+    chained = make_plan(load_task("multistep_reasoning"))
+    text = printed(plan_table(chained, price(chained)))
+    assert "none; from step 2 X2" in text
+    assert "1; from step 2 3" in text
+    graph = make_plan(load_task("dice_sum"))
+    assert "from step 2" not in printed(plan_table(graph, price(graph)))
+
+
+def test_a_plan_says_which_half_of_its_cost_is_unknown():
+    graph = make_plan(load_task("dice_sum"))
+    assert "No price is known" in printed(plan_table(graph, price(graph)))
+    priced = price(graph, Assumptions(input_price=1.0, output_price=2.0))
+    assert "a task graph has no questions to measure" in printed(plan_table(graph, priced))
