@@ -275,6 +275,7 @@ MISTAKES = [
     (["run", "PACK", "--param", "api_key=1"], "looks like a secret"),
     (["run", "PACK", "--price", "1"], "is not two prices"),
     (["run", "PACK", "--model", "openai/m", "--base-url", "localhost"], "not an http(s) URL"),
+    (["run", "PACK", "--model", "openai/m", "--api-key-env", "NO_SUCH_KEY"], "NO_SUCH_KEY is not set"),
     (["run", "PACK", "--model", "replay:nowhere"], "not a run directory"),
     (["run", "PACK", "--out", "/proc/none/x"], "cannot be written"),
     (["resume", "nowhere"], "not a run directory"),

@@ -72,7 +72,7 @@ class OpenAICompatible:
     Raises
     ------
     UsageError
-        If the address is none, or the key cannot be sent.
+        If the address is none, the key cannot be sent, or OpenAI's own server is named without a key.
     """
 
     def __init__(
@@ -92,7 +92,9 @@ class OpenAICompatible:
         self.timeout = timeout
         self.key_variable = key_variable
         keeps_secret(key_variable)
-        self._authorization()
+        if not self._authorization() and self.endpoint == OPENAI:
+            cure = "Set it, name another one with --api-key-env, or name your own server with --base-url."
+            raise UsageError(f"{key_variable} is not set, and {OPENAI} answers nobody without a key", cure)
         self._session: aiohttp.ClientSession | None = None
 
     def _open(self) -> aiohttp.ClientSession:
