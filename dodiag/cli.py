@@ -13,6 +13,7 @@ from dodiag import (
     cli_compare,
     cli_generate,
     cli_mmcot,
+    cli_overview,
     cli_prove,
     cli_report,
     cli_rescore,
@@ -506,6 +507,9 @@ def diagnose(
         print_json(rows)
 
 
+app.command(name="overview", short_help=cli_overview.SHORT_HELP, epilog=examples(*cli_overview.EXAMPLES))(
+    cli_overview.overview
+)
 app.command(name="report", short_help=cli_report.SHORT_HELP, epilog=examples(*cli_report.EXAMPLES))(cli_report.report)
 app.command(name="show", short_help=cli_show.SHORT_HELP, epilog=examples(*cli_show.EXAMPLES))(cli_show.show_call)
 app.command(name="compare", short_help=cli_compare.SHORT_HELP, epilog=examples(*cli_compare.EXAMPLES))(

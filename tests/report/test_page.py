@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 
 import hypothesis.strategies as st
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from packs import maze_pack, sums_pack
+from pages import Page
 
 import dodiag
 from dodiag.bounds.diagnosis import diagnose
@@ -21,36 +21,6 @@ from dodiag.report.page.marks import MARGIN, WIDTH, place
 from dodiag.report.page.report_page import report_page
 from dodiag.testing import outcome_tables, task_graphs
 from dodiag.vocabulary import Configuration, Contrast
-
-NO_END = {"meta", "img", "br"}
-
-
-class Page(HTMLParser):
-    """Reads a page strictly: every element is closed in order."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.tags, self.attributes, self.words = [], [], [], []
-        self.feed(text)
-        self.close()
-        assert not self.open, f"not closed: {self.open}"
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.attributes += attrs
-        if tag not in NO_END:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] != "style":
-            self.words.append(data)
-
-    @property
-    def text(self):
-        return " ".join(" ".join(self.words).split())
 
 
 def page_of_table(table, task, **options):
@@ -219,9 +189,7 @@ def test_a_chain_has_its_steps_and_pictures_come_with_the_calls(monkeypatch, cap
     assert run_command(monkeypatch, "run", tmp_path / "p", "--out", tmp_path / "r", "--quiet") == 0
     page = Page((tmp_path / "r" / "report.html").read_text(encoding="utf-8"))
     assert "Along the chain" in page.text
-    assert (
-        run_command(monkeypatch, "run", "dice_sum", "--quick", "--out", tmp_path / "d") == 0
-    )
+    assert run_command(monkeypatch, "run", "dice_sum", "--quick", "--out", tmp_path / "d") == 0
     page = Page((tmp_path / "d" / "report.html").read_text(encoding="utf-8"))
     assert "img" in page.tags
     assert "the model was not shown the picture" in page.text

@@ -77,8 +77,11 @@ def test_the_libraries_that_shape_requests_are_in_the_manifest(tmp_path):
 
 
 CELL = """
-import asyncio, sys
+import asyncio, signal, sys
 import dodiag
+
+# As in a notebook, whatever started the tests may have made their processes ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 async def cell():
     return dodiag.run({pack!r}, "openai/m", {out!r}, base_url={url!r}, concurrency=4)
