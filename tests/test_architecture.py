@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "bounds": BELOW | {"bounds"},
     "benchmarks": BELOW | {"scm", "interventions", "benchmarks"},
     "evaluations": BELOW | {"scm", "interventions", "runners", "bounds", "benchmarks", "evaluations"},
-    "proofs": BELOW | {"bounds", "proofs"},
+    "proofs": BELOW | {"scm", "bounds", "proofs"},
     "report": BELOW | {"scm", "interventions", "bounds", "report"},
 }
 MODULES = sorted(m.name for m in pkgutil.walk_packages([str(ROOT)], "dodiag.") if m.name != "dodiag.__main__")

@@ -353,7 +353,7 @@ def difference_limits(pairs: PairedSums, level: float = 0.975) -> Limits:
     --------
     >>> pairs = PairedSums.of([1] * 60 + [0] * 40, [1] * 30 + [0] * 65 + [1] * 5)
     >>> difference_limits(pairs).lower.round(3).item()
-    0.139
+    0.14
     """
     confidence_level(level)
     with np.errstate(invalid="ignore", divide="ignore"):

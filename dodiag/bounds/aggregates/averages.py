@@ -55,8 +55,9 @@ class Average:
 
         Examples
         --------
-        >>> Average.of([0.2, 0.4, 0.9])
-        Average(value=0.5, sd=0.3605551275463989, count=3, lower=None, upper=None, reason=None)
+        >>> found = Average.of([0.2, 0.4, 0.9])
+        >>> round(found.value, 3), round(found.sd, 3), found.count
+        (0.5, 0.361, 3)
         """
         found = [float(value) for value in values]
         if not found:
