@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import string
 from collections.abc import Mapping
 from enum import StrEnum
@@ -10,6 +11,8 @@ from functools import lru_cache
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from dodiag.problems import shown
 
 LETTERS = string.ascii_uppercase
 Bound = Annotated[float, Field(allow_inf_nan=False)]
@@ -130,10 +133,12 @@ class AnswerSpec(BaseModel):
             raise ValueError(f"needs 2 to {len(LETTERS)} choices, has {len(value)}")
         if len(set(folded)) < len(folded) or "" in folded:
             raise ValueError("choices must be distinct and not empty")
-        for letter, option in zip(LETTERS, value, strict=False):
-            label = option.strip()
-            if len(label) == 1 and label.upper() in LETTERS[: len(value)] and label.upper() != letter:
-                raise ValueError(f"choice {letter} reads '{label}', which is the letter of another choice")
+        for letter, option, named in zip(LETTERS, value, _letters_of_their_own(value), strict=False):
+            if named not in ("", letter):
+                raise ValueError(
+                    f"choice {letter} reads {shown(option.strip())}, and '{named}' is the letter of another choice; "
+                    "write choices without letters of their own"
+                )
         return value
 
     @model_validator(mode="after")
@@ -200,6 +205,28 @@ class AnswerSpec(BaseModel):
             If the choices are not distinct options.
         """
         return self if choices is None else _with_choices(self, choices)
+
+
+_LABEL = re.compile(
+    r"\s*(?:[(\[]\s*([a-z])\s*[)\]]|([a-z])\s*(?:[)\]:]|\.?\s*$))(?!\s*(?:and\b|or\b|[,&+/]))",
+    re.IGNORECASE,
+)
+"""What an option begins with, or is, that reads as the letter of one: ``(B) red``, ``B: red``, ``B``."""
+_INITIAL = re.compile(r"\s*([a-z])\.", re.IGNORECASE)
+"""A letter where every option begins with one of theirs; otherwise it may be an initial: ``B. subtilis``."""
+
+
+def _letters_of_their_own(choices: tuple[str, ...]) -> list[str]:
+    """Return the letter of the choices that each one is labelled with in its own text; empty where it is with none."""
+    letters = LETTERS[: len(choices)]
+
+    def named(pattern: re.Pattern[str], option: str) -> str:
+        label = pattern.match(option)
+        letter = label[label.lastindex or 0].upper() if label else ""
+        return letter if letter in letters else ""
+
+    initials = [named(_INITIAL, option) for option in choices]
+    return initials if all(initials) else [named(_LABEL, option) for option in choices]
 
 
 def _option_text(option: Any) -> Any:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any, TypeVar
 
 from dodiag.problems import quoted, shown
@@ -16,11 +18,18 @@ from dodiag.scm.coordinates import Coordinate, centre, decimals, iou, other_boxe
 
 __all__ = [
     "LETTERS", "Answer", "AnswerSpec", "AnswerType", "Members", "Shape", "Units", "draw_incorrect", "normalise",
-    "same_answer", "set_difference", "show_answer",
+    "plain_number", "same_answer", "set_difference", "show_answer", "unwrapped",
 ]  # fmt: skip
 
 NEIGHBOURHOOD = 2
 """Half-width of the range that incorrect numbers are drawn from (CADET Appendix B.3.2: within ±2)."""
+
+DIGITS = 12
+"""Significant digits of a written number: too few for the noise of binary fractions (0.43799999999999994), and more
+than two answers can share and still be different ones (1e-9 of their size)."""
+
+PLACES = 30
+"""Most places that a number without an exponent is written with."""
 
 YES, NO = "yes", "no"
 _WORDS = {YES: YES, NO: NO, "true": YES, "false": NO}
@@ -75,6 +84,8 @@ def normalise(value: Any, spec: AnswerSpec) -> Answer:
         case AnswerType.TEXT:
             if not isinstance(value, str) or not value.strip():
                 raise ValueError("is not a text")
+            if not unwrapped(value):
+                raise ValueError("is nothing but quotation marks or markup")
             return " ".join(value.split())
 
 
@@ -83,8 +94,8 @@ def same_answer(first: Answer, second: Answer, spec: AnswerSpec) -> bool:
 
     Numbers are the same within the declared tolerance (and 1e-9 relative, so that 0.1 + 0.2 equals 0.3); sets where
     their members are; points within the tolerance, or inside the box that the truth is; boxes from the declared
-    intersection over union; text without regard to case. A judge, not this function, decides whether two texts mean the
-    same.
+    intersection over union; text without regard to case and to what it is wrapped in. A judge, not this function,
+    decides whether two texts mean the same.
     """
     if spec.type is AnswerType.NUMBER:
         return _close(float(first), float(second), spec)  # type: ignore[arg-type]
@@ -97,7 +108,7 @@ def same_answer(first: Answer, second: Answer, spec: AnswerSpec) -> bool:
             return iou(one, other) >= (IOU if spec.iou is None else spec.iou)
         return same_point(one, other, spec.tolerance)
     if spec.type is AnswerType.TEXT:
-        return str(first).casefold().strip(" .") == str(second).casefold().strip(" .")
+        return _folded(str(first)) == _folded(str(second))
     return first == second
 
 
@@ -131,7 +142,60 @@ def show_answer(answer: Answer, spec: AnswerSpec) -> str:
 
 
 def _shown(entry: str | float) -> str:
-    return str(int(entry)) if isinstance(entry, float) and entry.is_integer() else str(entry)
+    return plain_number(entry) if isinstance(entry, float) else str(entry)
+
+
+def plain_number(number: float) -> str:
+    """Return a number in decimal notation, without the noise of binary fractions.
+
+    Whole numbers are written in full, others with at most ``DIGITS`` significant digits; only those that would have
+    more than ``PLACES`` places before or after the point are written with an exponent.
+
+    Examples
+    --------
+    >>> plain_number(0.1 + 0.2), plain_number(1e-7), plain_number(40.0), plain_number(1e23)
+    ('0.3', '0.0000001', '40', '100000000000000000000000')
+    """
+    written = Decimal(repr(number) if number.is_integer() else f"{number:.{DIGITS}g}")
+    if number and abs(written.adjusted()) > PLACES:
+        return f"{number:.{DIGITS}g}"
+    text = f"{written:f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+_FENCE = re.compile(r"\A```(?:\w{0,12}\n)?|(?:\n[ \t]{0,8})?```\Z")
+_EMPHASIS = re.compile(r"(?<![\w*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w*])")
+_BOX = re.compile(r"\$*\s*\\boxed\s?\{\s*(?:\\(?:text|textbf|mathrm)\s?\{)?([^{}]*)\}?\s*\}\s*\$*\.?")
+_QUOTES = ('""', "''", "“”", "‘’", "``")
+_NESTING = 8
+"""Wrappings inside wrappings that are taken off."""
+
+
+def unwrapped(text: str) -> str:
+    """Return a text without a code fence, emphasis, box or quotation marks around it, and with single spaces.
+
+    Examples
+    --------
+    >>> unwrapped('**"Stop"**')
+    'Stop'
+    """
+    for _ in range(_NESTING):
+        before = text
+        text = _EMPHASIS.sub("", _FENCE.sub("", text.strip())).strip()
+        if (box := _BOX.fullmatch(text)) is not None:
+            text = box[1].replace("\\ ", " ").strip()
+        if len(text) > 1 and text[0] + text[-1] in _QUOTES and text.count(text[0]) <= 2:
+            text = text[1:-1]
+        if text == before:
+            break
+    return " ".join(text.split())
+
+
+def _folded(text: str) -> str:
+    """Return a text as two that are the same are compared: unwrapped, without case and the full stop at its end."""
+    return unwrapped(unwrapped(text).strip(" .")).casefold().strip(" .")
 
 
 def draw_incorrect(truth: Answer, spec: AnswerSpec, seed: str) -> Answer:

@@ -121,6 +121,8 @@ class Scan:
             if self.task is not None:
                 found += [(place, trouble) for trouble in self._question(self.task, instance, question, unread)]
             found += [(place, trouble) for trouble in self._annotations(instance, question)]
+        if self.task is not None and self._shared_titles:
+            found += [(where, trouble) for trouble in _twin_troubles(self.task, instance)]
         return [self._problem(number, *one) for one in found]
 
     def _question(
@@ -146,6 +148,12 @@ class Scan:
             return frozenset()
         parents = {parent for unit in task.units for parent in task.parents(unit)}
         return frozenset(unit for unit in task.units if unit in parents or task.chain_of(unit) is not None)
+
+    @cached_property
+    def _shared_titles(self) -> bool:
+        """Whether two units have the same title."""
+        titles = [] if self.task is None else [unit.title for unit in self.task.units.values()]
+        return len(set(titles)) < len(titles)
 
     def _medium(self, name: str) -> Header | Trouble:
         if name not in self._media:
@@ -304,6 +312,33 @@ def _requires_troubles(
                     f"requires '{name}', which does not come before it in the chain",
                     "Name questions of steps before.",
                 )
+
+
+def _twin_troubles(task: TaskGraph, instance: Instance) -> Iterator[Trouble]:
+    """Yield the questions of two prerequisites that look the same where they are injected.
+
+    A prompt shows the unit's title, the step and the question's text, so that injecting the one and not the other, and
+    the reverse, would be one prompt for two configurations.
+    """
+    twins: dict[tuple[str, str], str] = {}
+    for asked in instance.questions:
+        if asked.unit not in task.units:
+            continue
+        shown_as: dict[tuple[str, int | None, str], Question] = {}
+        for unit in task.prerequisites(asked.unit, asked.step):
+            for question in instance.by_unit.get(unit, ()):
+                if asked.requires is not None and question.id not in asked.requires:
+                    continue
+                key = (task.units[unit].title, question.step, question.text)
+                other = shown_as.setdefault(key, question)
+                if other.unit != unit:
+                    twins.setdefault((other.id, question.id), asked.unit)
+    for (first, second), unit in twins.items():
+        yield (
+            f"'{first}' and '{second}' are injected for {unit} under one title with one text, "
+            "so a model could not tell which of the two units is given",
+            "Give the units different titles, or the questions different texts.",
+        )
 
 
 def _answer_troubles(task: TaskGraph, instance: Instance, question: Question, injected: bool) -> Iterator[Trouble]:

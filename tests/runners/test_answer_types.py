@@ -10,7 +10,8 @@ from dodiag.problems import InvalidInput
 from dodiag.runners.ledger import Ledger
 from dodiag.runners.protocol import Finish, Reply
 from dodiag.runners.scoring import score
-from dodiag.scm.pack import load_pack
+from dodiag.scm.answers import show_answer
+from dodiag.scm.pack import correct_answer, load_pack, spec_of
 from dodiag.scm.simulator.answering import Simulator
 from dodiag.scm.simulator.replies import STYLES, write_reply
 from dodiag.vocabulary import Configuration
@@ -94,6 +95,48 @@ def test_right_and_wrong_replies_of_every_style_are_told_apart(tmp_path, unit, s
             reply = write_reply(pack.task, instance, question, solved, style, seed)
             scored = score(pack.task, question, Reply(reply, Finish.STOP))
             assert (scored.outcome, scored.solved) == ("value", solved), reply
+
+
+@pytest.mark.parametrize(
+    ("unit", "truth"),
+    [
+        ("X3", [1.305, 2.126]),
+        ("X3", [1.305, 2.1265]),
+        ("X3", [4.311, 17.78]),
+        ("X3", [0.30000000000000004, 1e-7]),
+        ("X8", [0.061, 0.172, 0.815, 0.868]),
+        ("X8", [0.43799999999999994, 1e-5]),
+    ],
+)
+def test_what_state_1_shows_is_read_as_the_truth(tmp_path, unit, truth):
+    """A model that says again what it was given solves the question, however the truth is written."""
+    pack = load_pack(write(tmp_path / "pack", count=1, **{unit: {"answer": truth, "incorrect": [0.02, 0.03]}}))
+    question = next(pack.instances()).question(f"i0 {unit}")
+    spec = spec_of(pack.task, question)
+    shown = show_answer(correct_answer(pack.task, question), spec)
+    assert "e" not in shown
+    for style in STYLES:
+        scored = score(pack.task, question, Reply(style(shown), Finish.STOP))
+        assert (scored.outcome, scored.solved) == ("value", True), style(shown)
+
+
+@pytest.mark.parametrize(
+    "truth", ['"Stop"', "**Stop**", '**"Stop"**', "“turn *left*”", "`Stop`", "\\boxed{Stop}", "Stop."]
+)
+@pytest.mark.parametrize(
+    "reply", ["{}", "Answer: {}", "<answer>{}</answer>", "Hm.\nFinal answer: {}", "**Answer:** {}"]
+)
+def test_a_reply_that_is_the_reference_solves_a_question_for_a_text(tmp_path, truth, reply):
+    task = TASK.replace("Presence, category: perception, answer: {type: yes_no}", "Sign, category: perception, "
+                        "answer: {type: text}")  # fmt: skip
+    given = {"answer": truth, "incorrect": '"Yield"'}
+    pack = load_pack(write(tmp_path / "pack", task, count=1, X4=given))
+    question = next(pack.instances()).question("i0 X4")
+    for said, solved in ((truth, True), (truth.upper(), True), ('"Yield"', False), ("yield", False)):
+        if "boxed" in truth and said == truth.upper():
+            continue
+        scored = score(pack.task, question, Reply(reply.format(said), Finish.STOP))
+        assert (scored.outcome, scored.solved) == ("value", solved), said
 
 
 def test_a_model_that_says_the_truth_in_the_asked_form_solves_everything(tmp_path):

@@ -6,6 +6,7 @@ import re
 import time
 import unicodedata
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,19 @@ from dodiag.problems import UsageError
 from dodiag.runners.reading import Reading, read_answer
 from dodiag.runners.reading.cleaning import remove_reasoning
 from dodiag.runners.reading.surface import strict_value
+from dodiag.runners.reading.tokens import points_may_part_thousands
 from dodiag.runners.reading.words import word_numbers
-from dodiag.scm.answers import Answer, AnswerSpec, AnswerType, Members, Shape, Units, normalise
+from dodiag.scm.answers import (
+    Answer,
+    AnswerSpec,
+    AnswerType,
+    Members,
+    Shape,
+    Units,
+    normalise,
+    plain_number,
+    show_answer,
+)
 from dodiag.vocabulary import Outcome
 
 TABLE = Path(__file__).with_name("replies.tsv")
@@ -159,6 +171,7 @@ PIECES = st.sampled_from(
         "Answer: ", "answer is ", "B", "A dog", " or ", "**", "$", "\\boxed{", "}", "<think>", "</think>", "<answer>",
         "\n", "1.", "7", "-", ",", "(", ")", "½", "٣", "three", " not ", "red", "dark red", "I can't ",
         "see the image", " = ", "%", "no wait", "Yes", "No", ". ", "1,234", "10^", "²", "\ud835", "\u200b", "’", "→",
+        "1.234", "; 2.5", "minus ", "e5", "|-7|", ".(3)", "x+", "\n2, 3", "navy ", "9" * 310,
         "A, C, B, D", "(12, 34)", "x=", "y: 5", "[0.1, ", "{", "true", "<point>", "all of them", "/", ":", "#", "`",
         "~~",
     ]
@@ -404,6 +417,82 @@ def test_a_set_of_numbers_comes_back(values: list[float], wrapping: str, separat
     _read_back(wrapping.format(written), NUMBER_SET, tuple(sorted(set(values))))
 
 
+WRITTEN_NUMBER = st.one_of(
+    st.floats(-1e6, 1e6).map(lambda number: float(plain_number(number))),
+    st.integers(-(10**6), 10**6).map(lambda n: n / 1000),
+    st.floats(allow_nan=False, allow_infinity=False, min_value=1e-9, max_value=1e30).map(
+        lambda number: float(plain_number(number))
+    ),
+)
+
+
+@given(st.lists(WRITTEN_NUMBER, min_size=1, max_size=5, unique=True), ANY_WRAPPING, st.sampled_from([", ", "; "]))
+def test_numbers_as_a_prompt_shows_them_come_back_as_a_set(values: list[float], wrapping: str, separator: str) -> None:
+    """What state 1 shows to a model, and what it then says again, is the truth and not other numbers."""
+    truth = normalise(values, NUMBER_SET)
+    written = show_answer(truth, NUMBER_SET).replace(", ", separator)
+    reading = _read_back(wrapping.format(written), NUMBER_SET, truth)
+    assert ("ambiguous" in reading.flags) == points_may_part_thousands(written)
+
+
+@given(
+    st.integers(0, 999),
+    st.integers(-40, 40),
+    st.sampled_from(["{}", "**{}**", "{}.", "The answer is **{}**.", "Answer: {}.", "It is {}, so it is."]),
+    st.sampled_from(["{:.2e}", "{:.2E}", "{:.0e}"]),
+)
+def test_a_number_with_an_exponent_comes_back(digits: int, exponent: int, wrapping: str, form: str) -> None:
+    written = form.format(digits * 10.0**exponent)
+    _read_back(wrapping.format(written), NUMBER, float(written))
+    exact = Fraction(written)
+    assert read_answer(wrapping.format(written), INTEGER).value == (int(exact) if exact.denominator == 1 else None)
+
+
+@given(
+    st.sampled_from(["9" * 400, "1e400", "9" * 3000, "1e99999", "-" + "9" * 400]),
+    st.integers(0, 99),
+    st.sampled_from(
+        [
+            "Answer: {}, {}",
+            "{}, {}",
+            "{1}, {0}",
+            "Answer: {1}, {0}",
+            "It is {} or {}.",
+            "Answer: {}\n\nThere are {} dice.",
+        ]
+    ),
+)
+def test_a_number_too_long_to_compare_competes_like_any_other(long: str, short: int, form: str) -> None:
+    for spec in (INTEGER, NUMBER, INTEGERS, INTEGER_SET, NUMBER_SET, POINT):
+        assert read_answer(form.format(long, short), spec).value is None
+
+
+@given(
+    st.integers(1, 700), st.sampled_from(["Answer: {}", "Answer:\n{}", "The list is {}.", "<answer>{}</answer>", "{}"])
+)
+@example(120, "Answer:\n{}")
+@example(500, "Answer: {}")
+@example(700, "<answer>{}</answer>")
+def test_of_a_long_list_all_entries_are_read_or_none(count: int, form: str) -> None:
+    values = tuple(range(1000, 1000 + count))
+    for spec, separators in ((INTEGERS, (", ", "\n", ",\n")), (INTEGER_SET, (", ", "\n")), (NUMBER_SET, (", ", "\n"))):
+        for separator in separators:
+            if "is {}" in form and "\n" in separator:
+                continue
+            reading = read_answer(form.format(separator.join(map(str, values))), spec)
+            assert reading.value == values if count <= 200 else reading.value in (values, None), (spec, separator)
+
+
+@given(st.integers(0, 2600), st.sampled_from(["Answer: {}{}", "Answer: {}{} dots", "The answer is {}{}"]))
+@example(1996, "Answer: {}{}")
+@example(1999, "Answer: {}{}")
+def test_a_number_is_never_read_in_part(length: int, form: str) -> None:
+    """Wherever the part of a long line ends that is read after a cue, it does not end inside a number."""
+    reply = form.format(("x " * length)[:length], 1234)
+    assume(length == 0 or reply[reply.index("1234") - 1] == " ")
+    assert read_answer(reply, INTEGER).value in (1234, None)
+
+
 @given(st.sampled_from(["yes", "no"]), ANY_WRAPPING, st.sampled_from([str, str.upper, str.capitalize]))
 def test_yes_and_no_come_back(word: str, wrapping: str, form: Callable[[str], str]) -> None:
     for spec in (YES_NO, TRUE_FALSE):
@@ -430,6 +519,18 @@ BOX_FORMS = (
     "({0},{1}) to ({2},{3})", "left: {0}, top: {1}, right: {2}, bottom: {3}",
     '[{{"bbox_2d": [{0}, {1}, {2}, {3}], "label": "7"}}]',
 )  # fmt: skip
+
+
+@given(
+    st.tuples(*[st.floats(0, 1)] * 2),
+    st.sampled_from(["{}", "({})", "Answer: {}", "The answer is **{}**.", "<point>{}</point>", "The point is [{}]."]),
+)
+@example((0.061 / 2 + 0.815 / 2, 0.52), "({})")
+def test_a_point_with_all_its_decimals_comes_back(point: tuple[float, float], form: str) -> None:
+    for written in (", ".join(map(repr, point)), ", ".join(f"{number:.25f}" for number in point)):
+        _read_back(form.format(written), FRACTIONS, tuple(float(number) for number in written.split(", ")))
+
+
 PIXEL = st.one_of(st.integers(2, 4000), st.integers(20, 40000).map(lambda n: n / 10))
 COORDINATE_WRAPPINGS = [
     form for form in WRAPPINGS if form not in ('{{"answer": "{}"}}', "\\boxed{{{}}}", "$$\\boxed{{\\text{{{}}}}}$$")
@@ -625,6 +726,7 @@ REPEATED = (
     "√", "√(", "2π", "2x + ", "1 because ", "if red ", "if would ",
     "a = 1, ", "a: 1\n", "so B. ", "选A", "not A but ", "but not A or B ", "1,000, ", "opposite faces sum ",
     "red? no ", "yes if ",
+    "1e5, ", "1.234, ", "1e", "|-7|", "3.(3)", "x+5 ", "navy blue ", "blue-ish ", "1\u0305",
     "\\sqrt{", '{"answer": ', "🟢", "⁻", "it's B. ",
 )  # fmt: skip
 FEWER, MORE = 2_500, 10_000

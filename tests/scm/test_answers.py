@@ -14,9 +14,11 @@ from dodiag.scm.answers import (
     AnswerType,
     draw_incorrect,
     normalise,
+    plain_number,
     same_answer,
     set_difference,
     show_answer,
+    unwrapped,
 )
 from dodiag.scm.coordinates import iou
 
@@ -105,6 +107,7 @@ def test_canonical_form(spec, written, canonical):
         (FRACTIONS, [12, 34]),
         (PLAIN, [0.5, 2]),
         (TEXT, "  "),
+        (TEXT, '""'),
         (TEXT, 3),
     ],
 )
@@ -191,6 +194,56 @@ def test_a_box_around_a_point_is_shown_as_a_point():
     assert same_answer(normalise(show_answer(truth, POINT), POINT), truth, POINT)
 
 
+def test_numbers_are_shown_without_the_noise_of_binary_fractions():
+    truth = normalise([0.061, 0.172, 0.815, 0.868], FRACTIONS)
+    assert show_answer(truth, FRACTIONS) == "0.438, 0.52"
+    assert show_answer(normalise(0.1 + 0.2, NUMBER), NUMBER) == "0.3"
+    assert show_answer(normalise([1e-7, 40], NUMBER_SET), NUMBER_SET) == "0.0000001, 40"
+    assert show_answer(normalise(1e23, NUMBER), NUMBER) == "1" + "0" * 23
+    assert show_answer(12345678901234567, AnswerSpec(type="integer")) == "12345678901234567"
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_plain_number_is_the_number_and_is_plain(number):
+    written = plain_number(number)
+    assert math.isclose(float(written), number, rel_tol=1e-11)
+    assert plain_number(float(written)) == written
+    assert ("e" in written) == (number != 0 and not 1e-30 <= abs(float(written)) < 1e31)
+    assert not number.is_integer() or abs(number) >= 1e31 or (int(written) == int(written) and float(written) == number)
+
+
+@pytest.mark.parametrize(
+    ("written", "bare"),
+    [
+        ('"Stop"', "Stop"),
+        ("**Stop**", "Stop"),
+        ('**"Stop"**', "Stop"),
+        ("“turn  *left*”", "turn left"),
+        ("\\boxed{\\text{Stop}}", "Stop"),
+        ("```\nStop\n```", "Stop"),
+        ("```Stop sign```", "Stop sign"),
+        ("`Stop`", "Stop"),
+        ("'the \"Stop\" sign'", 'the "Stop" sign'),
+        ('"a" and "b"', '"a" and "b"'),
+        ("2 * 3", "2 * 3"),
+        ("*", "*"),
+    ],
+)
+def test_what_a_text_is_wrapped_in_does_not_count(written, bare):
+    assert unwrapped(written) == bare
+    assert same_answer(normalise(written, TEXT), normalise(bare, TEXT), TEXT)
+    assert same_answer(normalise(bare, TEXT), normalise(written, TEXT), TEXT)
+    assert normalise(written, TEXT) == " ".join(written.split())
+
+
+@given(
+    st.lists(st.sampled_from(['"', "'", "*", "**", "“", "”", "Stop", "a", " ", ".", "`", "\\boxed{", "}"]), max_size=9)
+)
+def test_unwrapping_twice_is_unwrapping_once(pieces):
+    text = "".join(pieces)
+    assert unwrapped(unwrapped(text)) == unwrapped(text)
+
+
 @pytest.mark.parametrize(
     "mapping",
     [
@@ -265,6 +318,14 @@ def specs_and_truths(draw):
     return spec, normalise(truth, spec)
 
 
+@given(specs_and_truths())
+def test_what_is_shown_is_the_truth(pair):
+    spec, truth = pair
+    shown = show_answer(truth, spec)
+    written = shown.split(". ")[0] if spec.type is AnswerType.CHOICE else shown
+    assert same_answer(normalise(written, spec), truth, spec)
+
+
 @given(specs_and_truths(), st.text(max_size=5))
 def test_drawn_answers_are_valid_wrong_and_reproducible(pair, seed):
     spec, truth = pair
@@ -315,6 +376,43 @@ def test_where_there_is_no_other_answer_it_says_so(truth, spec):
 def test_unusable_choices_are_refused(choices):
     with pytest.raises(ValidationError):
         AnswerSpec(type="choice", choices=choices)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        ("(B) red", "(A) blue"),
+        ("red", "(A)"),
+        ("B.", "red"),
+        ("b) red", "blue"),
+        ("[B] red", "blue"),
+        ("B: red", "blue"),
+        ("B. red", "A. blue"),
+        ("C.red", "A.blue", "B.green"),
+    ],
+)
+def test_choices_that_read_as_the_letter_of_another_one_are_refused_with_the_cure(choices):
+    with pytest.raises(ValidationError, match="is the letter of another choice; write choices without letters"):
+        AnswerSpec(type="choice", choices=choices)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        ("(A) red", "(B) blue"),
+        ("A. red", "B. blue"),
+        ("(A)", "B"),
+        ("(D) red", "blue"),
+        ("E. coli", "S. aureus", "B. subtilis"),
+        ("Point B", "Point A"),
+        ("red", "blue", "(A) and (B)"),
+        ("a - b", "b - a"),
+        ("f(b)", "f(a)"),
+        ("B flat", "A flat"),
+    ],
+)
+def test_choices_with_letters_that_mean_something_else_are_taken(choices):
+    assert AnswerSpec(type="choice", choices=choices).choices == choices
 
 
 def test_lettered_choices_have_to_be_in_order():

@@ -6,8 +6,10 @@ import pickle
 import pytest
 from packs import SUMS, maze_pack, picture, sums_instance, sums_pack, write_pack
 
+from dodiag.interventions.prompts import Assembler
 from dodiag.problems import InvalidInput, UsageError
 from dodiag.scm.pack import correct_answer, incorrect_answer, load_pack
+from dodiag.vocabulary import Configuration
 
 
 def changed(**question):
@@ -43,6 +45,12 @@ REFUSALS = {
         "letter",
         "choices",
     ),
+    "choices with the letters of other ones": (
+        changed(unit="X2", choices=["(B) red", "(A) blue"], answer="A"),
+        "question a",
+        "choice A reads '(B) red'",
+        "choices",
+    ),
     "choice that is not there": (changed(unit="X2", answer="E"), "question a", "none of the choices", "choice"),
 }
 
@@ -57,6 +65,46 @@ def test_refusal_names_the_instance_the_problem_and_the_cure(tmp_path, instance,
     assert cure in found.cure
     assert found.line == 2
     assert found.file.endswith("instances.jsonl")
+
+
+def twins(title="Same", texts=("How many?", "How many?"), **asked):
+    """Return a graph with the titles of both prerequisites, and an instance with the texts of their questions."""
+    graph = SUMS
+    for unit in ("X1", "X2"):
+        head, _, rest = graph.partition(f"  {unit}: {{title: ")
+        graph = f"{head}  {unit}: {{title: {title if unit == 'X1' else 'Same'},{rest.partition(',')[2]}"
+    instance = sums_instance(0)
+    by_unit = {question["unit"]: question for question in instance["questions"]}
+    for unit, text in zip(("X1", "X2"), texts, strict=True):
+        by_unit[unit]["text"] = text
+    by_unit["Y"].update(asked)
+    return graph, instance
+
+
+def test_two_prerequisites_that_look_the_same_in_a_prompt_are_refused(tmp_path):
+    graph, instance = twins()
+    with pytest.raises(InvalidInput) as caught:
+        load_pack(write_pack(tmp_path / "p", graph, [sums_instance(5), instance]))
+    (found,) = caught.value.problems
+    assert (found.line, found.where) == (2, "instance s00000")
+    assert found.problem.startswith("'a' and 'b' are injected for Y under one title with one text")
+    assert "different titles" in found.cure
+
+
+@pytest.mark.parametrize(
+    "unlike", [{"title": "Other"}, {"texts": ("How many?", "How many red?")}, {"requires": ["a"]}], ids=str
+)
+def test_prerequisites_that_a_prompt_tells_apart_are_taken(tmp_path, unlike):
+    graph, instance = twins(**unlike)
+    pack = load_pack(write_pack(tmp_path / "p", graph, [instance]))
+    question = instance["questions"][2]["id"]
+    shown = Assembler(pack, with_media=False)
+    asked = pack.instance("s00000").question(question)
+    prompts = {
+        shown.prompt(pack.instance("s00000"), asked, Configuration.parse(f"X1={one},X2={other}")).text
+        for one, other in [("q", "n"), ("n", "q"), ("0", "n"), ("n", "0")]
+    }
+    assert len(prompts) == (4 if "requires" not in unlike else 3)
 
 
 def test_symlink_out_of_the_pack_is_refused(tmp_path):

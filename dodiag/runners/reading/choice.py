@@ -46,13 +46,15 @@ def at_cue(content: str, spec: AnswerSpec, strong: bool, how: str) -> Found | No
         return Found(letter, content, how)
     if _NOT_AVAILABLE.fullmatch(content):
         return None
+    if "\n" in content and _differ(content, options):
+        return nothing_valid(content, how, "several")
     if (head := read_head(content, options, how)) is not None:
         return head.found
     if not strong or abstains(content):
         return None
     named, negated = options.mentioned(content)
     if len(named) == 1 and not named & negated:
-        return Found(named.pop(), content, how)
+        return _named(named.pop(), content, options, how)
     return nothing_valid(content, how, "several" if len(named) > 1 else "not_an_answer")
 
 
@@ -128,6 +130,12 @@ def _by_lines(lines: list[str], options: Options) -> Found | None:
     return None if head is None or TAKES_BACK.search("\n".join(looked_at[place + 1 :])) else head.found
 
 
+def _differ(content: str, options: Options) -> bool:
+    """Return whether every line of a text is an answer of its own, and not all are the same."""
+    heads = [_line_head(line, options) for line in content.split("\n") if line.strip(WRAPPERS)]
+    return None not in heads and len({head.found.value for head in heads if head is not None}) > 1
+
+
 def _line_head(line: str, options: Options) -> Head | None:
     if letter := options.exact(line):
         return Head(Found(letter, line, "line"), "own")
@@ -184,8 +192,13 @@ def _by_option_text(text: str, options: Options) -> Found | None:
     if abstains(text):
         return None
     if len(named) == 1 and not named & negated and options.lettered(text) <= named:
-        return Found(named.pop(), text, "option_text")
+        return _named(named.pop(), text, options, "option_text")
     return undecided(text, "option_text")
+
+
+def _named(letter: str, text: str, options: Options, how: str) -> Found:
+    found = Found(letter, text, how)
+    return found.flagged("ambiguous") if options.narrowed(text, letter) else found
 
 
 _YES = frozenset({"yes", "yep", "yeah", "yup", "absolutely", "definitely", "certainly", "of course", "indeed"})

@@ -11,7 +11,7 @@ from dodiag.runners.reading.refusal import abstains
 from dodiag.runners.reading.result import Found, nothing_valid, undecided
 from dodiag.scm.answers import AnswerSpec, Shape, Units
 
-_NUMBER = r"[-+]?(?:\d{1,15}(?:\.\d{1,15})?|\.\d{1,15})"
+_NUMBER = r"[-+]?(?:\d++(?:\.\d++)?|\.\d++)(?:[eE][-+]?\d{1,4}+)?"
 _UNIT = r"(?: ?(?:px|pixels?))?"
 _SEPARATOR = r"(?: ?[,;|] ?| )"
 
@@ -22,7 +22,7 @@ def _run(count: int) -> str:
 
 _TUPLES = {count: re.compile(_run(count)) for count in (2, 4)}
 _RUNS = {
-    count: re.compile(rf"(?<![\w.%-])(?<!\d[,;|] )(?<!\d[ ,;|]){_run(count)}(?![\w%]|[.,;]? ?[-+]?\.?\d)")
+    count: re.compile(rf"(?<![\w.%+-])(?<!\d[,;|] )(?<!\d[ ,;|]){_run(count)}(?![\w%]|[.,;]? ?[-+]?\.?\d)")
     for count in (2, 4)
 }
 """Runs without brackets: not a part of a longer one."""

@@ -11,10 +11,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from dodiag.runners.reading.cleaning import BOXED, BOXED_END, TAG, TAG_END
+from dodiag.runners.reading.tokens import MAX_DIGITS
 from dodiag.scm.answers import AnswerType
 
-CONTENT_LIMIT = 400
+CONTENT_LIMIT = 2000
 """Characters after a cue that are read."""
+
+CUT = " ..."
+"""What ends a content that goes on beyond the limit: the readers of lists take it for a list that is not all there."""
 
 
 class Cue(NamedTuple):
@@ -25,12 +29,14 @@ class Cue(NamedTuple):
     start, end : int
         Where the cue itself stands.
     content : str
-        What it says: the rest of its line, or the next line where that is empty.
+        What it says: the rest of its line, or the next line where that is empty; of a longer one the whole words within
+        ``CONTENT_LIMIT``, and ``CUT``.
     after : int
         Where the content ends.
     strong : bool
         A label (``Answer:``), a box or a tag: what stands there is the answer, whatever it is. A weak cue
-        (``the answer is``) is prose that counts only where an answer follows at once.
+        (``the answer is``, or a label before more than is read) is prose that counts only where an answer follows at
+        once.
     how : str
         ``cue``, ``boxed`` or ``tag``.
     """
@@ -224,7 +230,8 @@ def _cue(text: str, match: re.Match[str]) -> Cue | None:
     content, after = _content(text, end - 1 if match["heading"] else end)
     if not content:
         return None
-    strong = labelled and bool(match["answer"]) and bool(match["colon"] or match["verb_colon"] or match["heading"])
+    named = bool(match["answer"]) and bool(match["colon"] or match["verb_colon"] or match["heading"])
+    strong = labelled and named and not content.endswith(CUT)
     if not strong and content.endswith("?"):
         return None
     return Cue(start, end, content, after, strong, "cue")
@@ -237,10 +244,22 @@ def _marked(text: str, start: int, marker: str) -> Cue | None:
         stop = text.find("\n", start, start + CONTENT_LIMIT)
     if stop < 0:
         stop = min(len(text), start + CONTENT_LIMIT)
-    content = text[start + 1 : stop].strip()
+    content = within_limit(text[start + 1 : stop].strip(), goes_on=stop == start + CONTENT_LIMIT < len(text))
     if not content:
         return None
-    return Cue(start, start + 1, content, stop, True, "boxed" if marker == BOXED else "tag")
+    strong = not content.endswith(CUT)
+    return Cue(start, start + 1, content, stop, strong, "boxed" if marker == BOXED else "tag")
+
+
+def within_limit(text: str, *, goes_on: bool) -> str:
+    """Return text; where it goes on beyond what is read, its whole words and ``CUT``.
+
+    A last word that is longer than any number stays, in part: it stands there, and can be no answer.
+    """
+    if not goes_on:
+        return text
+    end = max(text.rfind(" "), text.rfind("\n"))
+    return (text[:end] if len(text) - end <= MAX_DIGITS else text) + CUT
 
 
 _CONTENT = re.compile(rf"\s*+([^\n]{{1,{CONTENT_LIMIT}}}+)")
@@ -252,4 +271,7 @@ def _content(text: str, start: int) -> tuple[str, int]:
     if blank := _NOTHING.match(text, start):
         start = blank.end()
     match = _CONTENT.match(text, start)
-    return (match[1].strip(), match.end()) if match else ("", start)
+    if match is None:
+        return "", start
+    goes_on = match.end() < len(text) and text[match.end()] != "\n"
+    return within_limit(match[1].strip(), goes_on=goes_on), match.end()

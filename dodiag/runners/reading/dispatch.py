@@ -11,7 +11,7 @@ from dodiag.problems import UsageError
 from dodiag.runners.protocol import Finish
 from dodiag.runners.reading import choice, coordinates, lists, numbers, sets, yes_no
 from dodiag.runners.reading.cleaning import MARKERS, plain, remove_reasoning
-from dodiag.runners.reading.cues import SECOND_THOUGHT, WITHDRAWAL, Cue, find_cues
+from dodiag.runners.reading.cues import CONTENT_LIMIT, CUT, SECOND_THOUGHT, WITHDRAWAL, Cue, find_cues, within_limit
 from dodiag.runners.reading.refusal import refuses_at_once, without_answer
 from dodiag.runners.reading.result import NO_FLAGS, SPAN_LIMIT, Found, Reading, nothing_valid
 from dodiag.runners.reading.surface import read_bare, strict_value
@@ -254,10 +254,13 @@ def _at_cue(cleaned: str, cue: Cue, spec: AnswerSpec) -> Found | None:
 
 
 def _block(cleaned: str, cue: Cue) -> str:
-    """Return what follows a cue up to an empty line."""
+    """Return what follows a cue up to an empty line, or up to the limit."""
+    if cue.content.endswith(CUT):
+        return cue.content
     end = cleaned.find("\n\n", cue.after)
-    stop = cue.after + SPAN_LIMIT
-    return (cue.content + cleaned[cue.after : end if 0 <= end < stop else stop]).rstrip()
+    end = len(cleaned) if end < 0 else end
+    stop = min(end, cue.after + CONTENT_LIMIT)
+    return within_limit((cue.content + cleaned[cue.after : stop]).rstrip(), goes_on=stop < end)
 
 
 def _elsewhere(text: str, spec: AnswerSpec) -> Found | None:

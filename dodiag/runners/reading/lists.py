@@ -6,11 +6,17 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from dodiag.runners.reading.cues import TAKES_BACK
+from dodiag.runners.reading.cues import CUT, TAKES_BACK
 from dodiag.runners.reading.options import WRAPPERS, Options, fold, options_of
 from dodiag.runners.reading.refusal import abstains
 from dodiag.runners.reading.result import Found, nothing_valid, undecided
-from dodiag.runners.reading.tokens import MAX_DIGITS, may_part_thousands, numbers_in
+from dodiag.runners.reading.tokens import (
+    MAX_DIGITS,
+    may_be_one_number,
+    may_part_thousands,
+    numbers_in,
+    points_may_part_thousands,
+)
 from dodiag.scm.answers import AnswerSpec, AnswerType, Members
 
 _LEAD = re.compile(
@@ -32,7 +38,8 @@ _SEPARATOR = re.compile(
     re.IGNORECASE,
 )
 _DASHED = re.compile(r"\w(?:\s?-\s?\w)+")
-_ENUMERATOR = re.compile(r"(?:^|(?<=[\s,;]))\(?(\d{1,2})[.):]\s*(?=[\w\"'(\[-])")
+_ENUMERATOR = re.compile(r"(?:^|(?<=[\s,;]))\(?(\d{1,2})(?:\.(?!\d)|[):])\s*(?=[\w\"'(\[-])")
+"""The number of an entry; in ``1.305`` it is a part of the entry."""
 _BRACKETED = re.compile(r"[\[({]([^\[\](){}\n]{1,400}+)[\])}]")
 _INTEGER = re.compile(r"[-+]?\d++(?:\.0++)?")
 _REAL = re.compile(r"[-+]?\d*\.\d++")
@@ -72,7 +79,7 @@ def at_cue(content: str, block: str, spec: AnswerSpec, strong: bool, how: str) -
     Parameters
     ----------
     content : str
-        The line after the cue.
+        The line after the cue, or what stands in a tag or a box.
     block : str
         The lines after the cue up to an empty one, for a list with one entry a line.
     spec : AnswerSpec
@@ -88,9 +95,12 @@ def at_cue(content: str, block: str, spec: AnswerSpec, strong: bool, how: str) -
         None where no list stands here.
     """
     parse = _parser(spec)
-    if (rows := _rows(content, block, spec, parse, how)) is not None:
+    if "\n" in content:
+        block = content
+    if (rows := _rows(content.partition("\n")[0], block, spec, parse, how)) is not None:
         return rows
-    if block != content and (found := _read(block, spec, parse, how)) is not None and found.value is not None:
+    found = _read(block, spec, parse, how) if block != content else None
+    if found is not None and (found.value is not None or block.endswith(CUT)):
         return found
     if (found := _read(content, spec, parse, how)) is not None:
         return found
@@ -199,8 +209,6 @@ def _sentences(text: str) -> list[str]:
 
 def _read(text: str, spec: AnswerSpec, parse: Parser, how: str) -> Found | None:
     """Read text that is nothing but a list, with or without brackets, enumeration and introduction."""
-    if len(text) > _LIMIT:
-        return None
     lead = _LEAD.match(text)
     body = _without_enumeration(text[lead.end() if lead else 0 :]).strip(WRAPPERS)
     if _GROUPS.search(body):
@@ -215,6 +223,8 @@ def _read(text: str, spec: AnswerSpec, parse: Parser, how: str) -> Found | None:
     if _OPEN_END.search(text, 0, text.rfind("]") + 1 or len(text)):
         return nothing_valid(text, how, "ambiguous")
     found = Found(_once(entries) if spec.type is AnswerType.SET else entries, text, how)
+    if parse is _numbers and points_may_part_thousands(body):
+        found = found.flagged("ambiguous")
     return found.flagged("duplicates") if len(set(entries)) < len(entries) else found
 
 
@@ -278,8 +288,10 @@ def _integers(text: str, spec: AnswerSpec) -> Entries | str | None:
             parts = [part.strip() for part in parts[0].split("-")]
     if not parts or not all(_INTEGER.fullmatch(part) or _REAL.fullmatch(part) for part in parts):
         return None
-    if any(len(part) > MAX_DIGITS for part in parts) or not all(_INTEGER.fullmatch(part) for part in parts):
+    if not all(_INTEGER.fullmatch(part) for part in parts):
         return "not_integer"
+    if any(len(part) > MAX_DIGITS for part in parts):
+        return "out_of_range"
     return tuple(int(part.partition(".")[0]) for part in parts)
 
 
@@ -287,17 +299,25 @@ _NUMBER_SEPARATOR = re.compile(r"\s?(?:[;|\n]|,(?!\d)|\band\b)\s?", re.IGNORECAS
 
 
 def _numbers(text: str, spec: AnswerSpec) -> Entries | str | None:
-    """Return real numbers; a comma without a space may be part of a number only where other separators stand."""
+    """Return real numbers, a point as the decimal point.
+
+    A comma without a space may be part of a number only where other separators stand, and then it is open which.
+    """
     if re.search(r"[;|\n]", text) is None and not re.search(r",\s", text):
+        if may_be_one_number(text):
+            return "ambiguous"
         text = text.replace(",", ", ")
     members: list[float] = []
     for part in filter(None, (piece.strip(WRAPPERS.replace(".", "")) for piece in _NUMBER_SEPARATOR.split(text))):
         numbers = numbers_in(part)
         if len(numbers) != 1 or part[numbers[0].end :].strip(WRAPPERS) or part[: numbers[0].start].strip(WRAPPERS):
             return None
-        if numbers[0].flags & {"ambiguous", "percent"} or numbers[0].value is None:
-            return next(iter(sorted(numbers[0].flags & {"ambiguous", "percent"})), "not_an_answer")
-        members.append(float(numbers[0].value))
+        number = numbers[0]
+        if number.value is None or "percent" in number.flags:
+            return "percent" if "percent" in number.flags else "not_an_answer"
+        if "ambiguous" in number.flags and "," in part:
+            return "ambiguous"
+        members.append(float(number.value))
     return tuple(members) or None
 
 

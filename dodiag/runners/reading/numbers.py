@@ -16,7 +16,7 @@ from dodiag.runners.reading.cues import TAKES_BACK, is_supposed
 from dodiag.runners.reading.refusal import abstains
 from dodiag.runners.reading.result import Found, nothing_valid, undecided
 from dodiag.runners.reading.statements import Item, concluded, concludes, is_subordinate, resolve
-from dodiag.runners.reading.tokens import Number, numbers_in
+from dodiag.runners.reading.tokens import BEYOND, Number, numbers_in
 from dodiag.runners.reading.words import WordNumber, word_number_at, word_numbers
 from dodiag.scm.answers import AnswerSpec, AnswerType
 
@@ -72,6 +72,8 @@ def at_cue(content: str, spec: AnswerSpec, strong: bool, how: str) -> Found | No
     if _SIGN_OR_BULLET.match(content) and not _never_negative(spec):
         return nothing_valid(content, how, "ambiguous")
     numbers = numbers_in(content)
+    if (by_lines := _by_bare_lines(content, numbers, spec)) is not None:
+        return by_lines
     lead = _LEAD.match(content)
     start = lead.end() if lead else 0
     first = numbers[0] if numbers else None
@@ -81,17 +83,24 @@ def at_cue(content: str, spec: AnswerSpec, strong: bool, how: str) -> Found | No
         if totals and not head.total and totals[-1].value != head.value:
             return _found(totals[-1], content, spec, how).flagged("several")
         results = [item for item in items[1:] if _AFTER_EQUALS.search(content, 0, item.start)]
-        return _found(results[-1] if results else head, content, spec, how)
+        return _no_prose(_found(results[-1] if results else head, content, spec, how), content[: head.end])
     if (word := word_number_at(content, start)) is not None:
         return _word(word, content, spec, how)
     if not strong or abstains(content):
         return None
     if numbers:
-        return _statement(content, numbers, spec, how)
+        return _no_prose(_statement(content, numbers, spec, how), content)
     words = word_numbers(content)
     if len(words) == 1 and words[0].value is not None:
         return Found(words[0].value, content[words[0].start : words[0].end], how)
     return nothing_valid(content, how, "several" if words else "not_an_answer")
+
+
+def _no_prose(found: Found | None, said: str) -> Found | None:
+    """Call digits that are no number an unfinished answer where no words stand beside them, so that it stands."""
+    if found is None or "not_an_answer" not in found.flags or _WORD.search(said):
+        return found
+    return found._replace(flags=frozenset({"expression"}))
 
 
 def without_cue(text: str, spec: AnswerSpec) -> Found | None:
@@ -258,6 +267,8 @@ def _found(item: Item, text: str, spec: AnswerSpec, how: str) -> Found:
     value: int | float | None = item.value
     if value is None:
         return nothing_valid(span, how, "several" if item.reason in ("range", "listed") else item.reason)
+    if abs(value) == BEYOND:
+        return nothing_valid(span, how, "out_of_range")
     if _is_part(text, item.end, spec):
         return nothing_valid(text[item.start : item.end + 20], how, "ambiguous")
     opened = _REPEATED.match(text, item.end)

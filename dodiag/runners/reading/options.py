@@ -32,14 +32,36 @@ _NEGATED_AFTER = re.compile(
 )
 _CLAUSE_BREAK = re.compile(r"[.;!?\n:,]|\bbut\b")
 _SUPPOSED = re.compile(r"\bif\b")
+_MIXED = re.compile(
+    r"""(?<![a-z])(?:[a-z]{2,12}-ish
+        |(?:blue?i|greeni|reddi|yellowi|browni|gre?yi|grayi|whiti|blacki|pinki|purpli|violeti|orang[ei]i?)sh)[ -]$""",
+    re.VERBOSE,
+)
+"""Before an option that is then not said as it stands: ``bluish green``."""
+_NARROWED = re.compile(
+    r"""(?<![a-z-])(?:navy|sky|royal|baby|midnight|cobalt|azure|powder|lime|olive|forest|mint|emerald|hot|rose|wine|blood
+        |brick|neon|pastel|dark|light|pale|deep|bright|dull|faded|off|almost|nearly|upper|lower|inner|outer)\ $""",
+    re.VERBOSE,
+)
+"""Before an option that is then only a part of what is said: ``navy blue``, ``upper left``."""
 _ARTICLE = re.compile(r"(?:a|an|the) (?=[a-z]{3,}$)")
 _MANY_SENSES = frozenset(
     {"left", "right", "top", "bottom", "same", "other", "first", "second", "last", "back", "front"}
 )
 
 
-def _variants(text: str) -> set[str]:
-    """Return other spellings of an option's folded text: without its article, hyphens as spaces and the reverse."""
+_OWN_LETTER = re.compile(r"(?:\(?([a-z])\)|([a-z])[.:])\s+(?=\S{2})")
+
+
+def _variants(text: str, letter: str) -> set[str]:
+    """Return other spellings of an option's folded text.
+
+    Without its own letter, without its article, hyphens as spaces and the reverse.
+    """
+    own = _OWN_LETTER.match(text)
+    if own and (own[1] or own[2]).upper() == letter:
+        text = text[own.end() :]
+        return {text} | _variants(text, "")
     found = {text.replace("-", " "), text.replace(" ", "-") if text.count(" ") == 1 else text}
     bare = _ARTICLE.sub("", text, count=1)
     if bare not in _MANY_SENSES | _FUNCTION_WORDS:
@@ -81,7 +103,7 @@ class Options:
             for text, letter in zip(folded, self.letters, strict=True)
             if len(text) > 1 or text.isdigit() or (text and not text.isascii())
         ]
-        others = [(variant, letter) for text, letter in words for variant in _variants(text)]
+        others = [(variant, letter) for text, letter in words for variant in _variants(text, letter)]
         said = Counter(variant for variant, _ in {*others, *words})
         words += [pair for pair in others if said[pair[0]] == 1]
         self._by_key = {key(text): letter for text, letter in words if said[text] == 1} | self._by_key
@@ -115,11 +137,17 @@ class Options:
             if option in _FUNCTION_WORDS:
                 if _own_clause(folded, start, end):
                     named.add(letter)
-            elif not _is_supposed(folded, start):
+            elif not _is_supposed(folded, start) and not _MIXED.search(folded, max(0, start - _WINDOW), start):
                 (negated if _is_negated(folded, start, end) else named).add(letter)
             if len(named) > 1:
                 break
         return named, negated
+
+    def narrowed(self, text: str, letter: str) -> bool:
+        """Return whether an option stands in a text only as a part of a longer term: ``navy blue``, ``upper left``."""
+        folded = fold(text)
+        starts = [start for start, _, _, named in self._places(folded) if named == letter]
+        return all(_NARROWED.search(folded, max(0, start - _WINDOW), start) for start in starts)
 
     def lettered(self, text: str) -> set[str]:
         """Return the options that a text names by a capital letter of its own, outside the options' texts.

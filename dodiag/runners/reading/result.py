@@ -38,7 +38,8 @@ class Reading:
         ``cut``                       the reply hit its token limit, after the answer
         ``bound``                     only a bound stands where a number is asked (``at least 7``)
         ``percent``                   the number was given in percent
-        ``expression``                an unfinished calculation stands where a number is asked
+        ``expression``                an unfinished calculation, or digits that are no single number (a time, a date,
+                                      a recurring decimal), stand where a number is asked
         ``not_integer``               a number that is not whole, where an integer is asked
         ``out_of_range``              outside the declared range, or a letter beyond the options
         ``wrong_length``              a list of another length than declared

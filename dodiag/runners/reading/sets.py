@@ -9,7 +9,7 @@ from dodiag.runners.reading import lists
 from dodiag.runners.reading.options import WRAPPERS, options_of
 from dodiag.runners.reading.refusal import abstains
 from dodiag.runners.reading.result import Found, nothing_valid, undecided
-from dodiag.runners.reading.tokens import numbers_in
+from dodiag.runners.reading.tokens import numbers_in, points_may_part_thousands
 from dodiag.scm.answers import AnswerSpec, Members
 
 _PREDICATE = re.compile(
@@ -145,6 +145,8 @@ def _in_prose(text: str, spec: AnswerSpec) -> Found | None:
         if spec.of_members is Members.LETTER and not _called_right(text, spec) <= set(members):
             return undecided(sentence, "run")
         found = Found(tuple(sorted(set(members))), sentence, "run")
+        if spec.of_members is Members.NUMBER and points_may_part_thousands(sentence):
+            found = found.flagged("ambiguous")
         return found.flagged("duplicates") if len(set(members)) < len(members) else found
     return None
 

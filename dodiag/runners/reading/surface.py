@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 
 from dodiag.runners.reading.result import NO_FLAGS, Reading
-from dodiag.runners.reading.tokens import may_part_thousands
+from dodiag.runners.reading.tokens import may_be_one_number, may_part_thousands, points_may_part_thousands
 from dodiag.scm.answers import Answer, AnswerSpec, AnswerType, Members, normalise
 from dodiag.vocabulary import Outcome
 
@@ -32,7 +32,6 @@ _MEMBERS = {
 }
 _LABEL = re.compile(r"[Aa](?:nswer|NSWER):[ \t]*")
 _LONGEST_FAST = 64
-_AMBIGUOUS_NUMBER = re.compile(r"(?<![0-9])[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9])")
 
 
 def read_bare(text: str, spec: AnswerSpec) -> Reading | None:
@@ -56,7 +55,9 @@ def _letter_reading(letter: str, how: str) -> Reading:
 
 def surface_value(body: str, spec: AnswerSpec) -> Answer | None:
     """Return the value of a bare answer in the asked form, None where it is not in that form or not valid."""
-    if not _form(spec).fullmatch(body) or (_is_real(spec) and _AMBIGUOUS_NUMBER.search(body)):
+    if not _form(spec).fullmatch(body) or (_is_real(spec) and points_may_part_thousands(body)):
+        return None
+    if spec.type is AnswerType.SET and may_be_one_number(body):
         return None
     if spec.type in (AnswerType.INTEGER_LIST, AnswerType.SET) and may_part_thousands(body):
         return None

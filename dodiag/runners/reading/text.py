@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from dodiag.runners.reading.cleaning import TAG, TAG_END
 from dodiag.runners.reading.result import Found
+from dodiag.scm.answers import unwrapped
 
 _LABEL = re.compile(
     r"""^[\s#>*_"'{-]{0,12}(?:(?:so|thus|therefore|the|my|final|correct|short|overall|model)\ ){0,3}
@@ -18,16 +19,12 @@ _EXPLANATION = re.compile(
     r"^[\s#*_]{0,8}(?:explanation|reason(?:ing)?|rationale|justification|note|confidence|evidence)[*_]{0,3}\s?:",
     re.IGNORECASE | re.MULTILINE,
 )
-_EMPHASIS = re.compile(r"(?<![\w*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w*])")
-_FENCE = re.compile(r"\A```\w{0,12}\n|\n[ \t]{0,8}```\Z")
 _TAGS = re.compile(r"<(?:final_?)?answer>", re.IGNORECASE)
 _TAG_ENDS = re.compile(r"</(?:final_?)?answer>", re.IGNORECASE)
 _SPECIAL_TOKEN = re.compile(r"<\|[A-Za-z_]{1,30}\|>|</?s>|<(?:start|end)_of_turn>")
-_BOX = re.compile(r"\$*\s*\\boxed\s?\{\s*(?:\\(?:text|textbf|mathrm)\s?\{)?([^{}]*)\}?\s*\}\s*\$*\.?")
 _ANSWER_FIELDS = ("answer", "final_answer")
 _OBJECTS = 20
 """Opening braces from the end that are tried."""
-_QUOTES = ('""', "''", "“”", "‘’")
 
 
 def read_text(visible: str) -> tuple[Found | None, bool]:
@@ -61,7 +58,7 @@ def read_text(visible: str) -> tuple[Found | None, bool]:
     explanation = _EXPLANATION.search(text)
     if explanation is not None and text[: explanation.start()].strip():
         text, complete = text[: explanation.start()], True
-    answer = _without_wrapping(text)
+    answer = unwrapped(text)
     return (Found(answer, answer, how) if answer else None), complete
 
 
@@ -91,12 +88,3 @@ def _in_object(text: str) -> _Said | None:
             if value is None or isinstance(value, (str, int, float)):
                 return _Said("" if value is None else " ".join(str(value).split()), end)
     return None
-
-
-def _without_wrapping(text: str) -> str:
-    text = _EMPHASIS.sub("", _FENCE.sub("", text.strip())).strip()
-    if (box := _BOX.fullmatch(text)) is not None:
-        text = box[1].replace("\\ ", " ").strip()
-    if len(text) > 1 and text[0] + text[-1] in _QUOTES and text.count(text[0]) <= 2:
-        text = text[1:-1]
-    return " ".join(text.split())

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
 
-from dodiag.scm.answer_spec import AnswerSpec, AnswerType, Shape
+from dodiag.scm.answer_spec import AnswerSpec, AnswerType
 from dodiag.scm.answers import Answer, draw_incorrect, normalise, same_answer, show_answer
-from dodiag.scm.coordinates import centre
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.pack import Instance, Question, correct_answer, spec_of
 
@@ -20,10 +18,6 @@ NO_IDEA = "It cannot be told from what is given."
 DECLINED = "I cannot answer that."
 """The wrong reply to a question for a text whose author wrote no incorrect one. It has to be read as a failure at once:
 any other sentence could be the answer in other words, would wait for a judge, and count as missing data."""
-
-DIGITS = 12
-"""Significant digits of a written number: too few for the noise of binary fractions (0.43799999999999994), and more
-than two answers can share and still be different ones (1e-9 of their size)."""
 
 STYLES: tuple[Callable[[str], str], ...] = (
     lambda answer: answer,
@@ -68,22 +62,7 @@ def write_reply(task: TaskGraph, instance: Instance, question: Question, solved:
 
 
 def _written(answer: Answer, spec: AnswerSpec) -> str:
-    if spec.type is AnswerType.CHOICE:
-        return str(answer)
-    if spec.type is AnswerType.COORDINATE and spec.of_shape is Shape.POINT:
-        answer = centre(tuple(map(float, answer)))  # type: ignore[arg-type]
-    entries = answer if isinstance(answer, tuple) else (answer,)
-    if any(isinstance(entry, float) for entry in entries):
-        return ", ".join(_plain(float(entry)) for entry in entries)
-    return show_answer(answer, spec)
-
-
-def _plain(number: float) -> str:
-    """Return a number in decimal notation, without an exponent."""
-    text = f"{Decimal(f'{number:.{DIGITS}g}'):f}"
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text
+    return str(answer) if spec.type is AnswerType.CHOICE else show_answer(answer, spec)
 
 
 def _wrong_answer(task: TaskGraph, question: Question, seed: str) -> Answer | None:
