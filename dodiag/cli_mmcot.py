@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from dodiag.benchmarks.mmcot.image_scores import Denominator, ImageScores
     from dodiag.benchmarks.mmcot.video_scores import VideoScores
+    from dodiag.bounds.limits import Proportion
     from dodiag.evaluations.mmcot_axes import AxisDiagnosis
     from dodiag.evaluations.mmcot_runs import RunScores
 
@@ -112,6 +114,10 @@ def export(
     skip_missing: Annotated[
         bool, typer.Option("--skip-missing", help="Leave out items whose medium is missing, instead of refusing.")
     ] = False,
+    shuffle: Annotated[
+        int | None,
+        typer.Option("--shuffle", min=0, help="Seed of a new order of B and C, for picture sets never shuffled."),
+    ] = None,
 ) -> None:
     """Write a set as a task pack, for dodiag run.
 
@@ -127,7 +133,7 @@ def export(
         raise UsageError("the media are not settled", "Give either --media or --text-only.")
     dataset = load_set(file)
     found = None if media is None else find_media(dataset, media)
-    written = export_set(dataset, out, found, skip_missing=skip_missing)
+    written = export_set(dataset, out, found, skip_missing=skip_missing, shuffle=shuffle)
     typer.echo(f"wrote {out}: {written.instances:,} instances, {written.questions:,} questions")
     for left in written.left_out:
         typer.echo(f"left out {left.where}: {left.reason}", err=True)
@@ -174,13 +180,16 @@ def dice(
 )
 def score(
     run_dir: Annotated[Path | None, typer.Argument(help="A run directory.")] = None,
-    state: StateOfSteps = "n",
+    state: Annotated[
+        str | None,
+        typer.Option("--state", help="Of the steps before the whole answer: n (default), 1, 0, or such as B=1,C=n."),
+    ] = None,
     denominator: Annotated[
         str | None,
         typer.Option("--denominator", help="released, available or fixed; default available, for --results released."),
     ] = None,
-    draw: DrawOption = 0,
-    reading: Annotated[str, typer.Option("--reading", help="With --out: strict or lenient.")] = "strict",
+    draw: Annotated[int | None, typer.Option("--draw", help="Which repetition; default 0.")] = None,
+    reading: Annotated[str | None, typer.Option("--reading", help="With --out: strict (default) or lenient.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Write an outcome table (CSV) for dodiag scores.")] = None,
     results: Annotated[Path | None, typer.Option("--results", help="A result file of the released scripts.")] = None,
     dataset: Annotated[Path | None, typer.Option("--set", help="The set of that result file.")] = None,
@@ -195,22 +204,30 @@ def score(
 
     if (run_dir is None) == (results is None):
         raise UsageError("there is not exactly one thing to score", "Name a run directory, or --results.")
+    about_run = {"--state": state, "--draw": draw, "--pack": pack, "--out": out, "--reading": reading}
     if run_dir is None:
         assert results is not None
+        _refuse_given(about_run, "--results", "Leave it out; it is about runs.")
         whole = None if dataset is None else load_set(dataset)
         chosen = _denominator(denominator, Denominator.RELEASED)
         _print_scores(score_results(results, dataset=whole, denominator=chosen), as_json)
         return
+    _refuse_given({"--set": dataset}, "a run", "Leave it out; a run knows its items.")
     if out is not None:
+        printed = {"--state": state, "--draw": draw, "--denominator": denominator, "--json": as_json or None}
+        _refuse_given(printed, "--out", "Leave it out; the table has every state and repetition.")
+        reading = reading or "strict"
         table = mmcot_outcomes(run_dir, reading, pack=pack)
         try:
             table.to_csv(out, index=False)
         except OSError as error:
-            raise UsageError(f"{out} cannot be written: {error.strerror}", "Choose another place.") from None
+            raise UsageError(f"{out} cannot be written: {error.strerror or error}", "Choose another place.") from None
         typer.echo(f"wrote {out}: {len(table):,} rows, whole answers read as {reading}")
         return
+    _refuse_given({"--reading": reading}, "no --out", "Leave it out; both readings are printed.")
     chosen = _denominator(denominator, Denominator.AVAILABLE)
-    _print_scores(score_run(run_dir, state=state, denominator=chosen, draw=draw, pack=pack), as_json)
+    found = score_run(run_dir, state=state or "n", denominator=chosen, draw=draw or 0, pack=pack)
+    _print_scores(found, as_json)
 
 
 @app.command(
@@ -228,6 +245,15 @@ def axes(
     from dodiag.evaluations.mmcot_axes import axes_of_run
 
     _print_axes(axes_of_run(run_dir, state=state, draw=draw, pack=pack), as_json)
+
+
+def _refuse_given(options: Mapping[str, object], what: str, cure: str) -> None:
+    """Refuse an option that would have no effect."""
+    from dodiag.problems import UsageError
+
+    for name, value in options.items():
+        if value is not None:
+            raise UsageError(f"{name} has no effect with {what}", cure)
 
 
 def _denominator(name: str | None, default: Denominator) -> Denominator:
@@ -254,7 +280,7 @@ def _print_scores(found: RunScores, as_json: bool) -> None:
     else:
         assert found.lenient is not None
         show(_image_table(found.strict, found.lenient))
-    typer.echo(f"percent; denominator {found.denominator.value}")
+    typer.echo(f"percent, with limits at 95 % by item; denominator {found.denominator.value}")
     if found.strict.failed or found.strict.absent:
         typer.echo(
             f"{found.strict.failed:,} calls failed and {found.strict.absent:,} items have no answer; they are no"
@@ -264,29 +290,38 @@ def _print_scores(found: RunScores, as_json: bool) -> None:
 
 
 def _image_table(strict: ImageScores, lenient: ImageScores) -> Table:
-    from dodiag.benchmarks.mmcot.image_scores import SINGLE
+    from dodiag.evaluations.mmcot_limits import image_figures
 
-    table = _table("reading", "n", "Multi", SINGLE, "A1", "A2", "A3")
-    for name, scores in (("strict, as released", strict), ("lenient", lenient)):
-        figures = (scores.multi, scores.single, *(scores.slot(slot) for slot in scores.slots))
-        table.add_row(name, f"{scores.total:,}", *map(_percent, figures))
+    table = _table("figure", "n", "strict, as released", "lenient")
+    read_leniently = image_figures(lenient)
+    for name, share in image_figures(strict).items():
+        n = 0 if share is None else share.n
+        table.add_row(name, f"{n:,}", _with_limits(share), _with_limits(read_leniently[name]))
     return table
 
 
 def _print_videos(scores: VideoScores) -> None:
     from dodiag.cli_output import show
+    from dodiag.evaluations.mmcot_limits import stratum_figures, video_figures
 
-    table = _table("reading", "n", "accuracy", "conditions", "replacements", "result", "chain")
-    table.add_row("strict, as released", f"{scores.total:,}", _percent(scores.accuracy), "", "", "", "")
-    parts = [_percent(count / scores.total if scores.total else None) for count in scores.parts.values()]
-    table.add_row("lenient, and its parts", f"{scores.total:,}", _percent(scores.lenient_accuracy), *parts)
+    table = _table("figure", "n", "right")
+    for name, share in video_figures(scores).items():
+        table.add_row(name, f"{scores.total:,}", _with_limits(share))
     show(table)
+    typer.echo(f"nothing could be read in {scores.unread:,} of {scores.total:,} answers")
     if scores.strata:
-        strata = _table("length, difficulty", "n", "accuracy")
-        for (length, tier), (right, total) in scores.strata.items():
-            strata.add_row(f"{length}, {tier}", f"{total:,}", _percent(right / total))
+        strata = _table("length, difficulty", "n", "accuracy, as released")
+        for (length, tier), share in stratum_figures(scores).items():
+            strata.add_row(f"{length}, {tier}", f"{0 if share is None else share.n:,}", _with_limits(share))
         show(strata)
         typer.echo("a tier is almost certainly how many of five models solved a video; theirs are no results")
+
+
+def _with_limits(share: Proportion | None) -> str:
+    if share is None:
+        return "–"
+    limits = "no limits" if share.lower is None else f"{_percent(share.lower)} to {_percent(share.upper)}"
+    return f"{_percent(share.value)} ({limits})"
 
 
 def _print_axes(found: AxisDiagnosis, as_json: bool) -> None:
@@ -300,10 +335,7 @@ def _print_axes(found: AxisDiagnosis, as_json: bool) -> None:
     for row in found.rows:
         least = f"{_percent(row.shown.value)} (≥ {_percent(row.shown.lower)})"
         most = f"{_percent(row.possible.value)} (≤ {_percent(row.possible.upper)})"
-        against = "–"
-        if row.against_right is not None:
-            share = row.against_right
-            against = f"{_percent(share.value)} ({_percent(share.lower)} to {_percent(share.upper)})"
+        against = _with_limits(row.against_right)
         counts = (f"{row.n:,}", f"{row.right:,}", f"{row.failed:,}")
         table.add_row(row.axis.value, *counts, least, most, against, _percent(row.chance))
     show(table)

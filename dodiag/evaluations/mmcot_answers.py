@@ -59,7 +59,7 @@ def whole_answers(
     UsageError
         If there is no such call.
     """
-    found = {
+    found: dict[int, tuple[CallRow, str]] = {
         row.position: (row, reply.reply or "")
         for call, row, reply in answered(plan, ledger)
         if _is_wanted(call, wanted, draw)
@@ -70,7 +70,9 @@ def whole_answers(
             seen = True
             yield (call, *found.get(call.position, (None, None)))
     if not seen:
-        raise UsageError(f"the run does not ask {WHOLE} under {wanted}", "Run the pack with that state of its steps.")
+        again = f", repetition {draw}" if draw else ""
+        cure = "Run the pack with that state of its steps." if not draw else "Repetitions are counted from 0; run more."
+        raise UsageError(f"the run does not ask {WHOLE} under {wanted}{again}", cure)
 
 
 def _is_wanted(call: Call, wanted: Configuration, draw: int) -> bool:

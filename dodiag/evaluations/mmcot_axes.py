@@ -22,6 +22,7 @@ from dodiag.evaluations.mmcot_answers import (
     plan_of_mmcot,
     whole_answers,
 )
+from dodiag.evaluations.mmcot_limits import limits_of
 from dodiag.interventions.plan import Call, Plan
 from dodiag.problems import UsageError
 from dodiag.runners.ledger import CallRow, Ledger
@@ -44,7 +45,7 @@ class AxisRow:
     against_right : Proportion or None
         Right choices among those that took the right option or this class.
     chance : float
-        What `against_right` is if all options are equally likely.
+        What `against_right` would be if all options were equally likely: 1 / (1 + options of this class).
     """
 
     axis: Axis
@@ -58,7 +59,7 @@ class AxisRow:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as JSON values."""
-        shares = {name: _limits(getattr(self, name)) for name in ("shown", "possible", "against_right")}
+        shares = {name: limits_of(getattr(self, name)) for name in ("shown", "possible", "against_right")}
         counts = {"axis": self.axis.value, "n": self.n, "right": self.right, "failed": self.failed}
         return {**counts, **shares, "chance": self.chance}
 
@@ -193,9 +194,3 @@ def _share(picks: Sequence[Pick], holds: Callable[[Pick], bool]) -> Proportion:
         total[1] += 1
     hits, sizes = zip(*sums.values(), strict=True)
     return clustered_wilson(hits, sizes)
-
-
-def _limits(share: Proportion | None) -> dict[str, Any] | None:
-    if share is None:
-        return None
-    return {"value": share.value, "lower": share.lower, "upper": share.upper, "instances": share.clusters}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dodiag.benchmarks.mmcot.data import AnySet, ImageItem, ImageSet, VideoItem
+from dodiag.benchmarks.mmcot.data import AnySet, ImageItem, ImageSet, VideoItem, VideoSet
 from dodiag.benchmarks.mmcot.image_scores import Denominator, ImageAnswer, ImageScores, image_scores, links_said
+from dodiag.benchmarks.mmcot.notation import Links
 from dodiag.benchmarks.mmcot.packs import WHOLE
 from dodiag.benchmarks.mmcot.results import is_video_result, read_image_results, read_video_results
 from dodiag.benchmarks.mmcot.video_scores import (
@@ -26,6 +28,7 @@ from dodiag.evaluations.mmcot_answers import (
     plan_of_mmcot,
     whole_answers,
 )
+from dodiag.evaluations.mmcot_limits import all_limits
 from dodiag.interventions.plan import Call, Plan
 from dodiag.problems import UsageError, nearest
 from dodiag.runners.ledger import Ledger
@@ -37,6 +40,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 READINGS = ("strict", "lenient")
+AS_STORED = "as stored"
+"""Stands for the configuration of a result file."""
+
+_NAME_ITS_SET = "Name the set of these results."
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,10 @@ class RunScores:
             "denominator": self.denominator.value,
             "strict": self.strict.to_dict(),
             "lenient": None if self.lenient is None else self.lenient.to_dict(),
+            "limits_at_95_percent": {
+                "strict": all_limits(self.strict),
+                "lenient": None if self.lenient is None else all_limits(self.lenient),
+            },
         }
 
 
@@ -89,7 +100,8 @@ def score_run(
     state : str
         Of the steps before the whole answer: ``n``, ``1``, ``0``, or a configuration such as ``B=1,C=n``.
     denominator : Denominator
-        ``released`` counts failed calls about pictures as wrong and leaves out those about videos.
+        ``released`` counts failed calls about pictures as wrong and leaves out those about videos; ``fixed`` divides by
+        what the run planned. Calls that were never made count under ``fixed`` alone.
     draw : int
         Which repetition.
     pack : str or Path, optional
@@ -103,17 +115,25 @@ def score_run(
     with Ledger(Path(run_dir)) as ledger:
         plan = plan_of_mmcot(ledger, pack, IMAGE_TASK, VIDEO_TASK)
         wanted = configuration_of(plan, state)
+        tried = {row.position for row in ledger.open_failures()}
         images: list[ImageAnswer] = []
         videos: list[VideoAnswer] = []
-        for call, _, text in whole_answers(plan, ledger, wanted, draw):
+        links: dict[str, Links] = {}
+        items: list[VideoItem] = []
+        for call, row, text in whole_answers(plan, ledger, wanted, draw):
             item = item_of_call(plan, call)
+            made = row is not None or call.position in tried
             visible = None if text is None else remove_reasoning(text).text
             if isinstance(item, ImageItem):
-                images.append(ImageAnswer(call.instance.id, item.links, text, visible))
+                links[call.instance.id] = item.links
+                images += [ImageAnswer(call.instance.id, item.links, text, visible)] * made
             else:
-                videos.append(VideoAnswer(item, text, visible))
+                items.append(item)
+                videos += [VideoAnswer(item, text, visible)] * made
         model = ledger.manifest["model"]
-    return _scored(model, str(wanted), denominator, images, videos, None)
+    if plan.task.name == VIDEO_TASK:
+        return _of_videos(model, str(wanted), denominator, videos, items)
+    return _of_images(model, str(wanted), denominator, images, links)
 
 
 def score_results(
@@ -134,7 +154,7 @@ def score_results(
     Raises
     ------
     UsageError
-        If the file cannot be read, or is about another kind of media than the set.
+        If the file cannot be read, or is about items that are not those of the set.
     InvalidInput
         With every problem of the file.
     """
@@ -142,19 +162,42 @@ def score_results(
     def visible(text: str) -> str:
         return remove_reasoning(text).text
 
-    about_videos = is_video_result(path)
+    name, about_videos = Path(path).name, is_video_result(path)
     if dataset is not None and about_videos == isinstance(dataset, ImageSet):
-        raise UsageError(f"{path} is not about the items of {dataset.source}", "Name the set of these results.")
-    images = [] if about_videos else read_image_results(path, visible)
-    videos = read_video_results(path, visible) if about_videos else []
-    return _scored(Path(path).name, "as stored", denominator, images, videos, dataset)
+        raise UsageError(f"{path} is not about the items of {dataset.source}", _NAME_ITS_SET)
+    if about_videos:
+        videos = read_video_results(path, visible)
+        items = _items_of(dataset, videos, path) if isinstance(dataset, VideoSet) else None
+        return _of_videos(name, AS_STORED, denominator, videos, items)
+    images = read_image_results(path, visible)
+    links = _links_of(dataset, images, path) if isinstance(dataset, ImageSet) else None
+    return _of_images(name, AS_STORED, denominator, images, links)
+
+
+def _items_of(dataset: VideoSet, answers: Sequence[VideoAnswer], path: str | Path) -> tuple[VideoItem, ...]:
+    """Return the items of a set, after refusing answers about others: they would be counted beside the whole set."""
+    strange = Counter(answer.item for answer in answers) - Counter(dataset.items)
+    if strange:
+        raise UsageError(f"{path}: video {next(iter(strange)).id} does not stand so in {dataset.source}", _NAME_ITS_SET)
+    return dataset.items
+
+
+def _links_of(dataset: ImageSet, answers: Sequence[ImageAnswer], path: str | Path) -> dict[str, Links]:
+    """Return the right chains of a set, after refusing answers whose item or right answer is another one."""
+    links = {item.id: item.links for item in dataset.items}
+    strange = [answer.id for answer in answers if links.get(answer.id) != answer.gold]
+    if strange:
+        said = f"{path}: item {strange[0]} and its right answer do not stand in {dataset.source}"
+        raise UsageError(said, _NAME_ITS_SET)
+    return links
 
 
 def mmcot_outcomes(run_dir: str | Path, reading: str = "strict", *, pack: str | Path | None = None) -> pd.DataFrame:
     """Return the outcome table of a run in which the whole answer is solved as the benchmark reads it.
 
     It goes into ``dodiag.capabilities`` and ``dodiag.contributions`` with the pack's task, so that NC, IC, RC, N and S
-    of every step are about the benchmark's own figure.
+    of every step are about the benchmark's own figure. A refused or truncated reply keeps its outcome unless the
+    benchmark finds it right.
 
     Parameters
     ----------
@@ -187,8 +230,8 @@ def mmcot_outcomes(run_dir: str | Path, reading: str = "strict", *, pack: str | 
     places = zip(table["instance"], table["configuration"], table["draw"], strict=True)
     read = pd.array([solved.get((i, c, int(d))) for i, c, d in places], dtype="Int64")
     table["solved"] = table["solved"].where(~whole, pd.Series(read, index=table.index))
-    known = whole & table["solved"].notna()
-    table.loc[known, "outcome"] = Outcome.VALUE.value
+    scored = whole & table["solved"].notna() & ((table["outcome"] == Outcome.UNSCORED.value) | (table["solved"] == 1))
+    table.loc[scored, "outcome"] = Outcome.VALUE.value
     return table
 
 
@@ -201,23 +244,25 @@ def _solved(plan: Plan, call: Call, text: str, lenient: bool) -> int:
     return int(parts_said(answer).correct if lenient else is_strictly_correct(answer))
 
 
-def _scored(
+def _of_images(
     model: str,
     configuration: str,
     denominator: Denominator,
-    images: Sequence[ImageAnswer],
-    videos: Sequence[VideoAnswer],
-    dataset: AnySet | None,
+    answers: Sequence[ImageAnswer],
+    whole: Mapping[str, Links] | None,
 ) -> RunScores:
-    if videos:
-        items = None if dataset is None else [item for item in dataset.items if isinstance(item, VideoItem)]
-        whole = [answer.item for answer in videos] if items is None and configuration != "as stored" else items
-        found = video_scores(videos, denominator=denominator, size=whole)
-        return RunScores(model, configuration, denominator, found, None)
-    links = None if dataset is None else {item.id: item.links for item in dataset.items if isinstance(item, ImageItem)}
-    if links is None and configuration != "as stored":
-        links = {answer.id: answer.gold for answer in images}
     strict, lenient = (
-        image_scores(images, lenient=lenient, denominator=denominator, size=links) for lenient in (False, True)
+        image_scores(answers, lenient=lenient, denominator=denominator, size=whole) for lenient in (False, True)
     )
     return RunScores(model, configuration, denominator, strict, lenient)
+
+
+def _of_videos(
+    model: str,
+    configuration: str,
+    denominator: Denominator,
+    answers: Sequence[VideoAnswer],
+    whole: Sequence[VideoItem] | None,
+) -> RunScores:
+    found = video_scores(answers, denominator=denominator, size=whole)
+    return RunScores(model, configuration, denominator, found, None)

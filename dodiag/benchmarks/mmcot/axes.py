@@ -66,7 +66,8 @@ class AxisCounts:
     right, failed : int
         Those that took the right option, and those that took a distractor of this class.
     chance : float
-        Share of failures among right and failed if all options were equally likely.
+        What :attr:`against_right` would be if all options were equally likely: the mean of 1 / (1 + options of this
+        class) over the choices that it counts, over all choices where it counts none.
     """
 
     axis: Axis
@@ -98,12 +99,13 @@ def axis_counts(picks: Sequence[Pick], axis: Axis) -> AxisCounts:
     --------
     >>> picks = [Pick("i", Taken.RIGHT, None, 1, 1), Pick("j", Taken.LOGICAL, None, 1, 1)]
     >>> found = axis_counts(picks, Axis.VISUAL)
-    >>> found.shown, found.possible, found.against_right
-    (0.0, 0.5, 1.0)
+    >>> found.shown, found.possible, found.against_right, found.chance
+    (0.0, 0.5, 1.0, 0.5)
     """
     offered = [pick for pick in picks if pick.offered(axis)]
     taken = Counter(pick.taken for pick in offered)
-    expected = [pick.offered(axis) / (1 + pick.offered(axis)) for pick in offered]
+    decided = [pick for pick in offered if pick.taken in (Taken.RIGHT, Taken(axis.value))]
+    expected = [1 / (1 + pick.offered(axis)) for pick in decided or offered]
     chance = sum(expected) / len(expected) if expected else 0.0
     return AxisCounts(axis, len(offered), taken[Taken.RIGHT], taken[Taken(axis.value)], chance)
 

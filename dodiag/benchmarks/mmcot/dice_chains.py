@@ -5,7 +5,13 @@ another die then (C). All numbers that a chain needs are in its text, so that it
 picture and its claims about the picture without the logic.
 
 Options are about different dice. If distractors were altered copies of the right chain, what most options have in
-common would give it away without the picture.
+common would give it away without the picture. For the same reason the right chain and the visual distractors are drawn
+alike, in all that can be read without the picture:
+
+* Left and right are told only of dice whose names do not tell them too: a "left" die lies further left more often than
+  not.
+* Where one option turns a die in a colour that is not there, no such option turns a die in a colour that another
+  option mentions: a colour that stands in two options would show that its die is there.
 """
 
 from __future__ import annotations
@@ -22,6 +28,7 @@ from dodiag.benchmarks.mmcot.taxonomy import (
     LOGICAL_TYPES,
     PUBLISHED_SHARES,
     VISUAL_TYPES,
+    Axis,
     DistractorType,
 )
 from dodiag.problems import UsageError
@@ -154,12 +161,10 @@ def outcome(claims: Claims, shown: int | None = None) -> str:
 
 
 def true_claims(dice: Sequence[TableDie], poses: bool = False) -> list[Claims]:
-    """Return everything true that a chain can say: a die, another of another colour, and where the one lies."""
+    """Return everything true that a chain can say: a die, another one, and where the one lies."""
     found = []
     for subject in dice:
         for reference in dice:
-            if colour_of(subject.name) == colour_of(reference.name):
-                continue
             for relation in _relations(subject, reference):
                 claims = Claims(subject.name, reference.name, relation, subject.value, reference.value)
                 found.append(replace(claims, flat=True) if poses else claims)
@@ -184,25 +189,34 @@ def draw_options(dice: Sequence[TableDie], recipe: Recipe, rng: Generator) -> tu
     """
     if len(dice) < recipe.needed:
         return None
-    kinds = [kind for kind in DistractorType if kind is not DistractorType.OBJECT_HALLUCINATION or _free(dice)]
-    types: list[DistractorType | None] = [None, *_types(recipe, kinds, rng)]
-    for _ in range(TRIES):
-        options = _attempt(dice, types, recipe.poses, rng)
-        if options is not None:
-            return tuple(options[place] for place in rng.permutation(len(options)))
+    claims: dict[str, list[Claims]] = {die.name: [] for die in dice}
+    for found in true_claims(dice, recipe.poses):
+        claims[found.subject].append(found)
+    known = [kind for kind in DistractorType if kind is not DistractorType.OBJECT_HALLUCINATION]
+    for kinds in (list(DistractorType), known) if _free(dice) else (known,):
+        types: list[DistractorType | None] = [None, *_types(recipe, kinds, rng)]
+        for _ in range(TRIES):
+            options = _attempt(dice, claims, types, rng)
+            if options is not None:
+                return tuple(options[place] for place in rng.permutation(len(options)))
     return None
 
 
 def _attempt(
-    dice: Sequence[TableDie], types: Sequence[DistractorType | None], poses: bool, rng: Generator
+    dice: Sequence[TableDie],
+    claims: Mapping[str, Sequence[Claims]],
+    types: Sequence[DistractorType | None],
+    rng: Generator,
 ) -> list[Option] | None:
-    places = rng.permutation(len(dice))[: len(types)]
-    subjects = [dice[place].name for place in places]
-    claims = true_claims(dice, poses)
-    others = [die for die in dice if die.name not in subjects]
+    drawn = _subjects([die.name for die in dice], types, rng)
+    if drawn is None:
+        return None
+    subjects, reserved = drawn
+    others = [die for die in dice if die.name not in subjects and colour_of(die.name) not in reserved]
+    near = {die.name for die in others}
     options = []
     for name, kind in zip(subjects, types, strict=True):
-        about = [found for found in claims if found.subject == name and found.reference not in subjects]
+        about = [found for found in claims[name] if found.reference in near]
         option = _option(about[rng.integers(len(about))], kind, dice, others, rng) if about else None
         if option is None:
             return None
@@ -210,12 +224,36 @@ def _attempt(
     return options if _consistent(options) else None
 
 
+def _subjects(
+    names: Sequence[str], types: Sequence[DistractorType | None], rng: Generator
+) -> tuple[list[str], set[str]] | None:
+    """Return the dice that options turn, and the colours that no other option may mention; None if too few are left.
+
+    Colours are reserved where a colour that is not there would stand out otherwise: those of the right chain and of the
+    visual distractors, which are drawn alike.
+    """
+    mixed = [names[place] for place in rng.permutation(len(names))]
+    if DistractorType.OBJECT_HALLUCINATION not in types:
+        return mixed[: len(types)], set()
+    seen = [kind is None or kind.axis is Axis.VISUAL for kind in types]
+    by_colour = {colour_of(name): name for name in mixed}
+    reserved = [str(colour) for colour in rng.permutation(list(by_colour))[: sum(seen)]]
+    free = [name for name in mixed if colour_of(name) not in reserved]
+    if len(reserved) < sum(seen) or len(free) <= seen.count(False):
+        return None
+    sources = {True: iter([by_colour[colour] for colour in reserved]), False: iter(free)}
+    return [next(sources[kind]) for kind in seen], set(reserved)
+
+
 def _consistent(options: Sequence[Option]) -> bool:
     """Return whether no option tells anything of another one: what is said falsely of a die stands alone.
 
     A die that is turned stands in its own option alone, whatever its type: one that does not exist could not stand in
-    another one either.
+    another one either, nor could its colour.
     """
+    absent = [colour_of(o.claims.subject) for o in options if o.type is DistractorType.OBJECT_HALLUCINATION]
+    if len(set(absent)) < len(absent):
+        return False
     mentions = Counter(name for option in options for name in (option.claims.subject, option.claims.reference))
     mentions.update(option.cause for option in options if option.cause is not None)
     alone = [option.claims.subject for option in options] + [option.false for option in options if option.false]
@@ -283,6 +321,11 @@ def _absent(name: str, dice: Sequence[TableDie], rng: Generator) -> str:
     return " ".join(words)
 
 
+def _tells_its_place(name: str) -> bool:
+    """Return whether a die has companions of its colour, so that its name tells it apart by its place."""
+    return len(name.split()) > 2
+
+
 def _free(dice: Sequence[TableDie]) -> list[str]:
     """Return the colours that no die has, nor one that looks alike."""
     here = {colour_of(die.name) for die in dice}
@@ -296,7 +339,7 @@ def _other(value: int, rng: Generator) -> int:
 
 def _relations(subject: TableDie, reference: TableDie) -> Iterator[str]:
     dx, dy = ((reference.box[i] + reference.box[i + 2] - subject.box[i] - subject.box[i + 2]) / 2 for i in (0, 1))
-    if abs(dx) >= CLEAR:
+    if abs(dx) >= CLEAR and not any(_tells_its_place(die.name) for die in (subject, reference)):
         yield "further left than" if dx > 0 else "further right than"
     if abs(dy) >= CLEAR:
         yield "higher up than" if dy > 0 else "lower down than"

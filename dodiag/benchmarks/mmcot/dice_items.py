@@ -2,7 +2,9 @@
 
 Three dice with different numbers are turned upside down, each on its own. Set B says what a die shows then and does not
 name it, so that the step has to be found in the picture; set C says what all dice make together then. Larger numbers of
-B go with larger ones of C, which can be seen without the picture; which die goes with which number cannot.
+B go with larger ones of C, which can be seen without the picture; which three of the five numbers are right, and which
+die goes with which, cannot. So a reader who is never wrong about logic has one item in 60 right without the picture.
+The options in which nothing changes name no number: it would tell one of the right ones.
 """
 
 from __future__ import annotations
@@ -49,11 +51,10 @@ def _item(number: int, instance: Instance, trio: Sequence[TableDie], rng: np.ran
     total = sum(die.value for die in table_dice(instance))
     values = [die.value for die in trio]
     misread = [int(value) for value in rng.permutation([v for v in range(1, OPPOSITE) if v not in values])[:2]]
-    same = trio[int(rng.integers(3))].value
     steps = [f"It then shows {_pips(OPPOSITE - value)} on top." for value in (*values, *misread)]
-    steps.append(f"It then still shows {_pips(same)} on top, as it did before.")
+    steps.append("It then still shows as many pips on top as it did before.")
     outcomes = [f"All dice together then show {total + OPPOSITE - 2 * value} pips." for value in (*values, *misread)]
-    outcomes.append(f"All dice together then still show {total} pips, as they did before.")
+    outcomes.append("All dice together then still show as many pips as they did before.")
     kinds = (DistractorType.ATTRIBUTE_ERROR, DistractorType.ATTRIBUTE_ERROR, DistractorType.PHYSICAL_IMPOSSIBILITY)
     types = {f"{letter}{place}": kind for letter in "BC" for place, kind in enumerate(kinds, start=4)}
     conditions = [f"The {die.name} is turned upside down. Opposite faces add up to {OPPOSITE}." for die in trio]

@@ -13,10 +13,12 @@ How the truth is known
     that one die lies further left or higher up than another only where their middles are 40 pixels or more apart.
 How distractors are engineered
     Every option turns another die, and a die that is turned stands in no other option, so that options do not tell
-    about each other. False numbers and false places are drawn like true ones. Options are in random order. Without the
+    about each other. False numbers and false places are drawn like true ones. Left and right are told only of dice
+    whose names do not tell them, and where a die in a colour that is not there is turned, the right chain and all
+    visual distractors turn dice in colours that no other option mentions. Options are in random order. Without the
     picture a perfect reasoner is left with the right chain and the visual distractors: 1 in 1 + ``visual``; without
     logic a perfect viewer with 1 in 1 + ``logical``. Fine types are drawn in the published proportions, each once
-    before any twice.
+    before any twice; where a scene has too few colours for an object hallucination, among the others.
 What is drawn for state 1
     Boxes around the die that is turned and the one it is compared with; the number in question beside the box.
 Limits
@@ -26,6 +28,11 @@ Limits
       what it is told.
     * Dice of one colour are told apart by their order from left to right.
     * Of two places that are clear, left or right and up or down, one is told; a die has no depth here.
+    * A classifier fitted to 3,000 made-up scenes, on lengths, names, numbers, places and what options share, finds the
+      right chain among it and two visual distractors in 35 % (chance: 33 %, standard error 1.2 points). What is left:
+      the other die of a wrong number stands in one option only, one of a right number sometimes in two. With one
+      visual distractor a rule that knows this is right in 53 % (chance: 50 %).
+    * With the default knobs object hallucinations are about one in seven of the visual distractors.
 """
 
 from __future__ import annotations
@@ -44,7 +51,7 @@ from dodiag.problems import DodiagError, UsageError
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.pack import Instance
 
-VERSION = "1"
+VERSION = "2"
 """Of this generator; raised whenever the same seed gives another pack."""
 
 INSTANCES = 120

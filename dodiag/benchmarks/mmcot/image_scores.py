@@ -66,6 +66,8 @@ class ImageScores:
         Items, and those with all chains right.
     slots : mapping of str to (int, int)
         Right chains and items that have the slot, by A1, A2, A3.
+    chains : tuple of (int, int)
+        Right chains and chains of each item, for limits of sampling.
     failed, absent : int
         Failed calls among the answers, and items of the set without one.
     """
@@ -73,6 +75,7 @@ class ImageScores:
     total: int
     correct: int
     slots: Mapping[str, tuple[int, int]]
+    chains: tuple[tuple[int, int], ...] = ()
     failed: int = 0
     absent: int = 0
 
@@ -157,11 +160,14 @@ def image_scores(
         here = {answer.id for answer in answers}
         counted += [ImageAnswer(name, gold, None) for name, gold in size.items() if name not in here]
     correct, right, total = 0, dict.fromkeys(SLOTS, 0), dict.fromkeys(SLOTS, 0)
+    chains: list[tuple[int, int]] = []
     for answer in counted:
         said = {} if answer.failed else links_said(answer, lenient=lenient)
         correct += bool(answer.gold) and said == dict(answer.gold)
-        for slot in SLOTS:
-            if slot in answer.gold:
-                total[slot] += 1
-                right[slot] += said.get(slot) == answer.gold[slot]
-    return ImageScores(len(counted), correct, {slot: (right[slot], total[slot]) for slot in SLOTS}, failed, absent)
+        solved = [slot for slot in answer.gold if said.get(slot) == answer.gold[slot]]
+        chains.append((len(solved), len(answer.gold)))
+        for slot in answer.gold:
+            total[slot] += 1
+            right[slot] += slot in solved
+    slots = {slot: (right[slot], total[slot]) for slot in SLOTS}
+    return ImageScores(len(counted), correct, slots, tuple(chains), failed, absent)

@@ -21,6 +21,8 @@ _CHAIN = re.compile(
     rf"(?<![A-Za-z0-9])A([123]){_END}{_ARROW}{_MARK}B([0-9]+){_END}{_ARROW}{_MARK}C([0-9]+)(?![A-Za-z0-9])",
     re.IGNORECASE,
 )
+_OR = re.compile(r"[^\w\n]{0,8}(?:or|and)?[^\w\n]{0,8}C([0-9]+)(?![A-Za-z0-9])", re.IGNORECASE)
+"""A second outcome behind a chain, such as ``/C4``, ``or C4`` or ``-> C4``."""
 _ARROWS = re.compile(r"[-=–—]{1,3}>|[→⇒⟶➔➜⟹]")
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "–": "-", "—": "-", "‑": "-"})
 _SEPARATOR = re.compile(r"\]\s*[,;]\s*\[")
@@ -29,14 +31,15 @@ _SEPARATOR = re.compile(r"\]\s*[,;]\s*\[")
 def lenient_links(text: Any) -> dict[str, tuple[str, str]]:
     """Return the chains of an image answer by condition, wherever they stand and however the arrows are written.
 
-    A condition that is given two different chains is left out, unless the released reader reads the whole answer.
+    A condition that is given two different chains, or two outcomes, is left out, unless the released reader reads the
+    whole answer.
 
     Examples
     --------
     >>> lenient_links("**A1 → B2 → C3**\\na2=>b1=>c2. A3->B3")
     {'A1': ('B2', 'C3'), 'A2': ('B1', 'C2')}
-    >>> lenient_links("A1->B2->C3? No: A1->B1->C1")
-    {}
+    >>> lenient_links("A1->B2->C3? No: A1->B1->C1"), lenient_links("A1->B2->C3 or C4")
+    ({}, {})
     """
     strict = links_of(text)
     if set(strict) == set(SLOTS):
@@ -45,7 +48,10 @@ def lenient_links(text: Any) -> dict[str, tuple[str, str]]:
         return {}
     found: dict[str, set[tuple[str, str]]] = {}
     for matched in _CHAIN.finditer(text):
-        found.setdefault(f"A{matched[1]}", set()).add((f"B{int(matched[2])}", f"C{int(matched[3])}"))
+        chains = found.setdefault(f"A{matched[1]}", set())
+        chains.add((f"B{int(matched[2])}", f"C{int(matched[3])}"))
+        if (other := _OR.match(text, matched.end())) is not None:
+            chains.add((f"B{int(matched[2])}", f"C{int(other[1])}"))
     return {slot: found[slot].pop() for slot in SLOTS if len(found.get(slot, ())) == 1}
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,13 +20,14 @@ from dodiag.benchmarks.mmcot.data import (
     VideoSet,
 )
 from dodiag.benchmarks.mmcot.taxonomy import DistractorType, parsed_type
-from dodiag.problems import InvalidInput, Problem, UsageError
+from dodiag.problems import InvalidInput, Problem, UsageError, quoted
 
 _NAME_ONE = "Name a JSON file of MM-CoT."
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 def load_set(path: str | Path) -> AnySet:
-    """Read an MM-CoT file; whether it is about pictures or videos is told by its fields.
+    """Read an MM-CoT file; whether it is about pictures or videos is told by the fields of all its entries.
 
     Raises
     ------
@@ -34,10 +37,11 @@ def load_set(path: str | Path) -> AnySet:
         With every problem, by entry.
     """
     document = read_list(path)
-    first = document[0] if document else None
-    if isinstance(first, Mapping) and "Key Elements" in first:
-        return video_set(document, str(path))
-    return image_set(document, str(path))
+    images, videos = (
+        sum(name in entry for entry in document if isinstance(entry, Mapping) for name in names)
+        for names in (IMAGE_FIELDS, VIDEO_FIELDS)
+    )
+    return video_set(document, str(path)) if videos > images else image_set(document, str(path))
 
 
 def load_images(path: str | Path) -> ImageSet:
@@ -72,17 +76,26 @@ def read_list(path: str | Path) -> list[Any]:
     Raises
     ------
     UsageError
-        If it cannot be read, is not JSON, or is not a list.
+        If it cannot be read, is not JSON, is not a list, or gives a key twice.
     """
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        document = json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=_once)
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}", _NAME_ONE) from None
+        said = f"{path} cannot be read: {getattr(error, 'strerror', None) or error}"
+        raise UsageError(said, _NAME_ONE) from None
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not JSON: {error}", _NAME_ONE) from None
     if not isinstance(document, list):
         raise UsageError(f"{path} is not a list of items", _NAME_ONE)
     return document
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise ValueError(f"{quoted(twice)} stands twice in one object")
+    return found
 
 
 def image_set(document: Sequence[Any], source: str) -> ImageSet:
@@ -125,12 +138,22 @@ def _fields(raw: Any, names: Sequence[str], where: str, source: str, problems: l
     if not isinstance(raw, Mapping):
         problems.append(Problem(source, None, where, "is not a mapping", "Write one object for each item."))
         return None
-    bad = [name for name in names if not isinstance(raw.get(name), str) or not raw[name].strip()]
-    for name in bad:
-        said = "is missing" if name not in raw else "is not a text" if not isinstance(raw[name], str) else "is empty"
-        cure = "Restore the field from the published file."
-        problems.append(Problem(source, None, where, f"'{name}' {said}", cure))
+    bad = {name: said for name in names if (said := _why_no_text(raw, name)) is not None}
+    for name, value in raw.items():
+        if isinstance(value, str) and _HALF_CHARACTER.search(value):
+            bad[name] = "holds one half of a surrogate pair (\\ud800 to \\udfff)"
+    for name, said in bad.items():
+        problems.append(Problem(source, None, where, f"'{name}' {said}", "Restore the field from the published file."))
     return None if bad else [raw[name] for name in names]
+
+
+def _why_no_text(raw: Mapping[str, Any], name: str) -> str | None:
+    if name not in raw:
+        return "is missing"
+    value = raw[name]
+    if not isinstance(value, str):
+        return "is not a text"
+    return None if value.strip() else "is empty"
 
 
 def _image(raw: Any, number: int, source: str, problems: list[Problem]) -> ImageItem | None:

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from dodiag.benchmarks.ccrv.writing import Drawn, write_pack
 from dodiag.benchmarks.mmcot.data import AnySet, ImageItem, ImageSet, VideoItem
@@ -23,7 +25,7 @@ from dodiag.benchmarks.mmcot.prompts import (
     step_question,
     video_question,
 )
-from dodiag.benchmarks.mmcot.shuffling import answer_text
+from dodiag.benchmarks.mmcot.shuffling import answer_text, moved_labels, shuffled
 from dodiag.problems import UsageError
 from dodiag.scm.answers import LETTERS
 from dodiag.scm.files import load_task
@@ -68,7 +70,14 @@ def view_graph(view: View) -> TaskGraph:
         return load_task(path)
 
 
-def export_set(dataset: AnySet, out: Path, media: Media | None = None, *, skip_missing: bool = False) -> Exported:
+def export_set(
+    dataset: AnySet,
+    out: Path,
+    media: Media | None = None,
+    *,
+    skip_missing: bool = False,
+    shuffle: int | None = None,
+) -> Exported:
     """Write the pack ``mmcot_image`` or ``mmcot_video``.
 
     With nothing injected the question ``T`` is the benchmark as published. State 1 of the other units supplies steps of
@@ -83,19 +92,25 @@ def export_set(dataset: AnySet, out: Path, media: Media | None = None, *, skip_m
         Without it the pack is a text-only control.
     skip_missing : bool
         Leave out items whose medium is missing, and say so, instead of refusing.
+    shuffle : int, optional
+        Seed of a new order of the options of B and C in every item, for sets that were never shuffled. Each instance
+        keeps the seed and where its options went. An item's order depends on the seed and its place in the set alone.
 
     Raises
     ------
     UsageError
-        If a medium is missing, nothing is left to write, or the folder is not new.
+        If the items of a video set are to be shuffled, a medium is missing or cannot be read, nothing is left to
+        write, or the folder is not new.
     """
+    if shuffle is not None and not isinstance(dataset, ImageSet):
+        raise UsageError("only sets of pictures are shuffled", "Leave out the seed; pools of videos have no labels.")
     if media is not None and not skip_missing:
         media.require()
     left_out: list[LeftOut] = []
     graph = view_graph("image" if isinstance(dataset, ImageSet) else "video")
     if media is None:
         graph = replace(graph, modality="text")
-    drawn: list[Drawn] = []
+    kept: list[tuple[int, ImageItem | VideoItem, Path | None]] = []
     items: tuple[ImageItem | VideoItem, ...] = dataset.items
     for number, item in enumerate(items):
         where = f"entry {number}"
@@ -107,20 +122,40 @@ def export_set(dataset: AnySet, out: Path, media: Media | None = None, *, skip_m
         if reason is not None:
             left_out.append(LeftOut(where, reason))
             continue
-        asked = image_questions(item) if isinstance(item, ImageItem) else video_questions(item)
-        drawn.append(_instance(number, item, tuple(asked), path))
-    if not drawn:
+        kept.append((number, item, path))
+    if not kept:
         reasons = "; ".join(f"{entry.where}: {entry.reason}" for entry in left_out[:3])
         raise UsageError(f"nothing is left to write ({reasons})", "Complete the set.")
-    write_pack(out, graph, drawn)
-    return Exported(len(drawn), sum(len(instance.questions) for instance, _ in drawn), tuple(left_out))
+    questions = 0
+
+    def drawn() -> Iterator[Drawn]:
+        """Read one medium at a time: those of the published set do not fit into memory together."""
+        nonlocal questions
+        for number, item, path in kept:
+            instance, media = _instance(number, item, path, shuffle)
+            questions += len(instance.questions)
+            yield instance, media
+
+    write_pack(out, graph, drawn())
+    return Exported(len(kept), questions, tuple(left_out))
 
 
-def _instance(number: int, item: ImageItem | VideoItem, asked: tuple[Question, ...], path: Path | None) -> Drawn:
-    media = {} if path is None else {f"media/{number:05d}{path.suffix.lower()}": path.read_bytes()}
-    meta = {META: dict(item.raw), "prompts": PROMPTS_VERSION}
-    instance = Instance(id=f"{number:05d}", media=tuple(media), questions=asked, meta=meta)
-    return instance, media
+def _instance(number: int, item: ImageItem | VideoItem, path: Path | None, shuffle: int | None) -> Drawn:
+    order: dict[str, Any] = {}
+    if shuffle is not None and isinstance(item, ImageItem):
+        before, item = item, shuffled(item, np.random.default_rng((shuffle, number)))
+        order = {"shuffle": {"seed": shuffle, "labels": moved_labels(before, item)}}
+    asked = image_questions(item) if isinstance(item, ImageItem) else video_questions(item)
+    media = {} if path is None else {f"media/{number:05d}{path.suffix.lower()}": _bytes(path)}
+    meta = {META: dict(item.raw), "prompts": PROMPTS_VERSION, **order}
+    return Instance(id=f"{number:05d}", media=tuple(media), questions=tuple(asked), meta=meta), media
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}", "Check the file's permissions.") from None
 
 
 def image_questions(item: ImageItem) -> Iterator[Question]:
@@ -210,7 +245,7 @@ def _why_not_video(item: VideoItem) -> str | None:
     if item.gold is None:
         return "its right chain does not have exactly one arrow"
     results = list_of(item.gold.result)
-    if len(results) != 1 or not item.gold.result.startswith("["):
+    if item.gold.result != f"[{results[0]}]":
         return "the result of its right chain is not one item in brackets"
     groups = ((item.conditions, item.elements), (item.gold.causes, item.replaced), (tuple(results), item.pool))
     for chosen, pool in groups:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 HALF_PRINTED = 0.005
 """Half the last printed digit of two-decimal percentages."""
@@ -40,11 +40,6 @@ def sizes_that_fit(percents: Sequence[float], largest: int) -> list[int]:
     [111]
     """
     return [size for size in range(1, largest + 1) if all(count_of(p, size) is not None for p in percents)]
-
-
-def successes(counts: Mapping[str, int], models: Sequence[str]) -> int:
-    """Return how many successes of some models there are in a stratum."""
-    return sum(counts[model] for model in models)
 
 
 def chance_of_multi(steps: int = 6, outcomes: int = 6, slots: int = 3) -> float:

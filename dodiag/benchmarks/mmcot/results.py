@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dodiag.benchmarks.mmcot.data import VIDEO_FIELDS
+from dodiag.benchmarks.mmcot.data import IMAGE_FIELDS, VIDEO_FIELDS, VideoItem
 from dodiag.benchmarks.mmcot.image_scores import FAILED, ImageAnswer
 from dodiag.benchmarks.mmcot.loader import read_list, video_set
 from dodiag.benchmarks.mmcot.notation import links_of
@@ -49,7 +49,8 @@ def read_image_results(path: str | Path, visible: Visible = as_written) -> list[
     def problem(line: int, message: str, cure: str) -> None:
         problems.append(Problem(str(path), line, "", message, cure))
 
-    for number, line in enumerate(_text(path).splitlines(), start=1):
+    # Not splitlines: a reply may hold characters such as U+2028, which end a line there and not in JSON lines.
+    for number, line in enumerate(_text(path).split("\n"), start=1):
         if not line.strip():
             continue
         try:
@@ -65,6 +66,9 @@ def read_image_results(path: str | Path, visible: Visible = as_written) -> list[
         if name in answers:
             problem(number, f"item {name} stands twice", "Keep one of its lines.")
         reply = entry.get(IMAGE_REPLY)
+        if not isinstance(reply, str):
+            problem(number, f"item {name} has no text '{IMAGE_REPLY}'", "Use a result file of the released script.")
+            continue
         said = _answer(reply)
         answers[name] = ImageAnswer(name, links_of(gold), said, said and visible(said))
     if not answers and not problems:
@@ -80,14 +84,33 @@ def read_video_results(path: str | Path, visible: Visible = as_written) -> list[
     Raises
     ------
     UsageError
-        If the file cannot be read.
+        If the file cannot be read or is a list of picture items.
     InvalidInput
-        With every problem, by entry.
+        With every problem, by entry; an item that stands twice is one.
     """
     document = read_list(path)
+    if any(isinstance(entry, Mapping) and IMAGE_FIELDS[0] in entry for entry in document):
+        said = f"{path} is a list of picture items; results about pictures have one JSON object a line"
+        raise UsageError(said, "Name a result file of the released script, and the list with --set.")
     items = video_set([_without_reply(entry) for entry in document], str(path)).items
-    replies = [_answer(entry.get(VIDEO_REPLY)) for entry in document]
-    return [VideoAnswer(item, reply, reply and visible(reply)) for item, reply in zip(items, replies, strict=True)]
+    problems: list[Problem] = []
+    answers: dict[VideoItem, VideoAnswer] = {}
+
+    def problem(entry: int, message: str, cure: str) -> None:
+        problems.append(Problem(str(path), None, f"entry {entry}", message, cure))
+
+    for number, (item, entry) in enumerate(zip(items, document, strict=True)):
+        stored = entry.get(VIDEO_REPLY)
+        if not isinstance(stored, str):
+            problem(number, f"has no text '{VIDEO_REPLY}'", "Use a result file of the released script.")
+            continue
+        if item in answers:
+            problem(number, f"video {item.id} stands twice", "Keep one entry.")
+        reply = _answer(stored)
+        answers[item] = VideoAnswer(item, reply, reply and visible(reply), stored=True)
+    if problems:
+        raise InvalidInput(problems)
+    return list(answers.values())
 
 
 def is_video_result(path: str | Path) -> bool:
@@ -95,9 +118,9 @@ def is_video_result(path: str | Path) -> bool:
     return _text(path).lstrip().startswith("[")
 
 
-def _answer(reply: Any) -> str | None:
+def _answer(reply: str) -> str | None:
     """Return a stored reply, None where what is stored is the text of a failed call."""
-    return reply if isinstance(reply, str) and reply.strip() not in FAILED else None
+    return None if reply.strip() in FAILED else reply
 
 
 def _without_reply(entry: Any) -> Any:
@@ -109,4 +132,5 @@ def _text(path: str | Path) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}", "Name a result file of the released scripts.") from None
+        said = f"{path} cannot be read: {getattr(error, 'strerror', None) or error}"
+        raise UsageError(said, "Name a result file of the released scripts.") from None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dodiag.benchmarks.mmcot.data import DISTRACTOR_TYPES, ImageItem
-from dodiag.benchmarks.mmcot.notation import Links
+from dodiag.benchmarks.mmcot.notation import SLOTS, Links
 from dodiag.problems import UsageError
 
 KEEP_FROM = 4.0
@@ -65,9 +65,12 @@ def shuffled(item: ImageItem, rng: np.random.Generator) -> ImageItem:
     Raises
     ------
     UsageError
-        If two options of a set have the same content, or the answer names an option that is not there; the released
-        script guesses in the first case.
+        If two options of a set have the same content, for which the released script guesses, or the right answer is
+        not three chains through options that are there.
     """
+    if set(item.links) != set(SLOTS):
+        said = f"entry {item.id}: of its right answer {', '.join(item.links) or 'no chain'} can be read"
+        raise UsageError(said, f"Write the chains of {', '.join(SLOTS)}, separated by commas.")
     moved: dict[str, str] = {}
     texts = {}
     for letter, options in (("B", item.steps), ("C", item.outcomes)):
@@ -90,6 +93,15 @@ def shuffled(item: ImageItem, rng: np.random.Generator) -> ImageItem:
         **({DISTRACTOR_TYPES: {label: kind.value for label, kind in sorted(types.items())}} if types else {}),
     }
     return replace(item, set_b=texts["B"], set_c=texts["C"], right_answer=answer_text(links), types=types, raw=raw)
+
+
+def moved_labels(before: ImageItem, after: ImageItem) -> dict[str, str]:
+    """Return where each option of B and C went in a shuffle: new labels by old ones, which tells the way back too."""
+    moved: dict[str, str] = {}
+    for old, new in ((before.steps, after.steps), (before.outcomes, after.outcomes)):
+        places = {content: label for label, content in new.items()}
+        moved |= {label: places[content] for label, content in old.items()}
+    return moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +128,7 @@ def quality_of(reply: str, keep_from: float = KEEP_FROM) -> Quality:
     if isinstance(value, bool) or not isinstance(value, int | float):
         matched = _NUMBER.search(reply)
         value = float(matched[0]) if matched is not None else None
-    if value is None or not math.isfinite(value):
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return Quality(0.0, False)
-    score = min(5.0, max(1.0, float(value)))
+    score = float(min(5.0, max(1.0, value)))
     return Quality(score, score >= keep_from)

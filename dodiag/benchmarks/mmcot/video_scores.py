@@ -27,11 +27,15 @@ class VideoAnswer:
         The reply as it came; None where the call failed.
     visible : str or None
         The reply without its reasoning, for the lenient reader; None where nothing was cut.
+    stored : bool
+        Whether it is an entry of a result file. The released runner leaves failed calls out; one that stands there all
+        the same counts as wrong in the released score.
     """
 
     item: VideoItem
     text: str | None
     visible: str | None = None
+    stored: bool = False
 
     @property
     def failed(self) -> bool:
@@ -117,7 +121,7 @@ def video_scores(
 ) -> VideoScores:
     """Return the figures of some answers, strict and in substance.
 
-    Under ``released`` and ``available`` failed calls are left out, as the released script leaves them out.
+    Under ``available`` failed calls are left out, under ``released`` as well unless a result file has them stored.
 
     Parameters
     ----------
@@ -135,7 +139,8 @@ def video_scores(
         raise UsageError("the fixed denominator needs the whole set", "Name the file of its items.")
     failed = sum(answer.failed for answer in answers)
     here = Counter(answer.item for answer in answers if not answer.failed)
-    counted = [answer for answer in answers if not answer.failed]
+    stored = denominator is Denominator.RELEASED
+    counted = [answer for answer in answers if not answer.failed or (stored and answer.stored)]
     everything = Counter(size) if size is not None else Counter(answer.item for answer in answers)
     missing = list((everything - here).elements())
     if denominator is Denominator.FIXED:

@@ -165,6 +165,22 @@ def test_differences_of_table_3_follow_but_for_one():
     assert wrong == [("Without Image", "Multi", "Qwen2.5-VL-72B")]
 
 
+@pytest.mark.parametrize("model", ["Qwen2.5-VL-72B", "Gemini-2.5-Pro", "Claude-Sonnet-4", "GPT-5", "Human"])
+def test_totals_and_pictures_of_table_3_are_those_of_table_1(model):
+    first = {row["row"]: float(row[model]) for row in rows(1) if row["section"] in ("image", "video_overall")}
+    third = {row["row"]: float(row[model]) for row in rows(3) if row["condition"] in ("With Image", "With Video")}
+    assert {name: third[name] for name in first} == first
+
+
+def test_gains_of_table_9_are_differences_of_its_rows():
+    table = {row["method"]: row for row in rows(9)}
+    gain, after, before = (
+        table[name] for name in ("Gain (Reflect vs Direct)", "Reflective Reasoning", "Direct Answer")
+    )
+    for name in ("easy", "medium", "hard", "extreme", "overall"):
+        assert abs(float(after[name]) - float(before[name]) - float(gain[name])) <= DIFFERENCE, name
+
+
 @pytest.mark.parametrize(("model", "solved"), [("Qwen2.5-VL-72B", (9, 9, 10, 0)), ("GLM-4.5V", (5, 2, 5, 2))])
 def test_direct_answers_of_table_2_are_counts_of_100_videos(model, solved):
     row = next(r for r in rows(2) if (r["model"], r["paradigm"]) == (model, "Direct Answer"))
@@ -250,6 +266,10 @@ def test_the_mean_of_table_4_is_a_hundredth_off():
     found = {row["category"]: float(row["final_noise_pct"]) for row in rows(4)}
     printed = found.pop("Overall Average")
     assert (round(sum(found.values()) / 3, 2), printed) == (0.87, 0.86)
+    for name in ("initial_noise_pct", "rejection_rate_pct"):
+        others = {row["category"]: float(row[name]) for row in rows(4)}
+        mean = others.pop("Overall Average")
+        assert abs(sum(others.values()) / 3 - mean) <= 0.05 + 1e-9, name
 
 
 def test_blind_chances_are_far_below_the_papers():

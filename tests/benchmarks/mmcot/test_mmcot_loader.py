@@ -31,6 +31,18 @@ def kinds(dataset):
 def test_the_kind_of_a_file_is_told_by_its_fields(tmp_path):
     assert isinstance(load_set(write(tmp_path / "i.json", [image_entry()])), ImageSet)
     assert isinstance(load_set(write(tmp_path / "v.json", [video_entry()])), VideoSet)
+    broken = video_entry()
+    del broken["Key Elements"]
+    with pytest.raises(InvalidInput, match="'Key Elements' is missing") as caught:
+        load_set(write(tmp_path / "b.json", [broken, video_entry()]))
+    assert len(caught.value.problems) == 1
+
+
+def test_a_key_that_stands_twice_is_refused(tmp_path):
+    path = tmp_path / "i.json"
+    path.write_text(json.dumps([image_entry()]).replace('"set_A"', '"img_path": "a.jpg", "set_A"'), encoding="utf-8")
+    with pytest.raises(UsageError, match="'img_path' stands twice"):
+        load_set(path)
 
 
 def test_a_picture_item_is_read_with_its_right_chains():
@@ -63,6 +75,8 @@ def test_what_is_no_list_is_refused_with_a_cure(tmp_path, load, text):
         ([image_entry(distractor_type={"B2": "attribute_error"})], "which is in a right chain"),
         ([image_entry(distractor_type={"B4": "attribute_eror"})], "no distractor type 'attribute_eror'"),
         ([image_entry(distractor_type=["B4"])], "is not a mapping"),
+        ([image_entry(set_A="A1: a\ud800")], "'set_A' holds one half of a surrogate pair"),
+        ([image_entry(note="\udc00")], "'note' holds one half of a surrogate pair"),
     ],
 )
 def test_problems_of_pictures_are_collected(entries, message):
@@ -201,8 +215,16 @@ def test_a_shuffle_puts_every_option_everywhere():
     assert len(places) == 36
 
 
-@pytest.mark.parametrize("changes", [{"set_B": listed("B", *"xxabcd")}, {"Right_answer": RIGHT.replace("B2", "B9")}])
-def test_a_shuffle_that_would_guess_is_refused(changes):
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"set_B": listed("B", *"xxabcd")},
+        {"Right_answer": RIGHT.replace("B2", "B9")},
+        {"Right_answer": f"{RIGHT}."},
+        {"Right_answer": RIGHT.replace(", ", "; ")},
+    ],
+)
+def test_a_shuffle_that_would_guess_or_lose_a_chain_is_refused(changes):
     with pytest.raises(UsageError):
         shuffled(image(**changes), np.random.default_rng(0))
 
@@ -218,6 +240,7 @@ def test_a_shuffle_that_would_guess_is_refused(changes):
         ('{"score": -3}', 1.0, False),
         ('{"score": true, "x": 4.2}', 4.2, True),
         ('{"score": NaN}', 0.0, False),
+        ('{"score": 1' + "0" * 400 + "}", 5.0, True),
         ("", 0.0, False),
     ],
 )

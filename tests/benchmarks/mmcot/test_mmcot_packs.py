@@ -1,6 +1,8 @@
 """Sets as task packs, and runs of them end to end."""
 
 import json
+import re
+import tracemalloc
 
 import pytest
 from mmcot_sets import RIGHT, image_entry, listed, video_entry, write
@@ -20,9 +22,11 @@ from dodiag.evaluations.mmcot_axes import axes_of_run
 from dodiag.evaluations.mmcot_runs import mmcot_outcomes, score_run
 from dodiag.problems import UsageError
 from dodiag.runners.adapters.function import FunctionAdapter
-from dodiag.runners.protocol import CallFailed, FailureKind
+from dodiag.runners.protocol import CallFailed, FailureKind, Finish, Reply
 from dodiag.scm.answers import LETTERS
 from dodiag.scm.pack import load_pack
+
+STRAIGHT = "A1->B1->C1, A2->B2->C2, A3->B3->C3"
 
 
 def questions(item, make):
@@ -83,6 +87,7 @@ def test_what_a_pack_cannot_ask_of_a_picture_is_left_out_with_its_reason(tmp_pat
     [
         {"Counterfactual Causal Chain": "[a] -> [b] -> [c]"},
         {"Counterfactual Causal Chain": "[no hand], [a cup stands inside] -> The cup stays."},
+        {"Counterfactual Causal Chain": "[no hand], [a cup stands inside] -> [The cup stays."},
         {"Critical Conditions": "[a hand pushes]"},
         {"Counterfactual Outcome Pool": "[The cup falls.], [x y]"},
         {"Counterfactual Elements": "[no hand], [a cup stands inside]"},
@@ -104,6 +109,44 @@ def test_missing_media_are_refused_or_left_out(tmp_path):
     written = export_set(dataset, tmp_path / "pack", media, skip_missing=True)
     assert (written.instances, written.left_out[0].reason) == (1, "./data/flickr30k/17.jpg is missing")
     assert load_pack(tmp_path / "pack").task.modality == "image"
+
+
+def test_a_shuffled_export_keeps_its_seed_and_the_way_back(tmp_path):
+    entries = [image_entry(img_path=f"{place}.jpg", Right_answer=STRAIGHT) for place in range(12)]
+    dataset = image_set(entries, "set")
+    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
+        export_set(dataset, tmp_path / name, shuffle=seed)
+    first, again, other = (load_pack(tmp_path / name) for name in "abc")
+    assert first.digest == again.digest != other.digest
+    answers = set()
+    for instance in first.instances():
+        order = instance.meta["shuffle"]
+        back = {new: old for old, new in order["labels"].items()}
+        assert (order["seed"], len(back)) == (3, 12)
+        moved = image_set([instance.meta[META]], "pack").items[0]
+        assert {back[label]: text for label, text in {**moved.steps, **moved.outcomes}.items()} == {
+            **dataset.items[0].steps,
+            **dataset.items[0].outcomes,
+        }
+        assert {slot: tuple(back[label] for label in link) for slot, link in moved.links.items()} == links_of(STRAIGHT)
+        assert links_of(instance.question("T").answer) == moved.links
+        answers.add(instance.question("T").answer)
+    assert len(answers) > 9
+    with pytest.raises(UsageError, match="only sets of pictures"):
+        export_set(video_set([video_entry()], "set"), tmp_path / "v", shuffle=1)
+
+
+def test_media_are_read_one_at_a_time(tmp_path):
+    size, count = 2**20, 24
+    for place in range(count):
+        (tmp_path / f"{place}.jpg").write_bytes(bytes(size))
+    dataset = image_set([image_entry(img_path=f"{place}.jpg") for place in range(count)], "set")
+    tracemalloc.start()
+    try:
+        export_set(dataset, tmp_path / "pack", find_media(dataset, tmp_path))
+        assert tracemalloc.get_traced_memory()[1] < 6 * size
+    finally:
+        tracemalloc.stop()
 
 
 def test_chains_of_units_are_the_benchmarks_steps():
@@ -181,7 +224,7 @@ def test_the_simulator_runs_both_samples_and_the_states_are_apart(tmp_path, imag
             score_run(out, state="0")
 
 
-def test_missing_calls_are_no_failures(tmp_path, image_pack):
+def test_failed_calls_and_calls_that_were_never_made_are_told_apart(tmp_path, image_pack):
     out = tmp_path / "run"
     answered = iter([RIGHT] * 3)
 
@@ -192,9 +235,26 @@ def test_missing_calls_are_no_failures(tmp_path, image_pack):
         return text
 
     dodiag.run(image_pack, FunctionAdapter(some, name="some"), out, quick=True, max_retries=0, concurrency=1)
-    counted = [score_run(out, denominator=name).strict for name in (Denominator.AVAILABLE, Denominator.FIXED)]
-    assert counted[0].total < counted[1].total == 6
-    assert counted[0].failed == 6 - counted[0].total
+    found = {name: score_run(out, denominator=name).strict for name in Denominator}
+    there, tried, planned = (found[name] for name in (Denominator.AVAILABLE, Denominator.RELEASED, Denominator.FIXED))
+    assert there.total < tried.total < planned.total == 6, "the run gave up before it had made all calls"
+    for scores in found.values():
+        assert (scores.failed, scores.absent) == (tried.total - there.total, planned.total - tried.total)
+
+
+def test_a_truncated_reply_keeps_its_outcome_unless_it_is_right(tmp_path, image_pack):
+    gold = {instance.question("T").text: instance.question("T").answer for instance in image_pack.instances()}
+    cut = iter(range(100))
+
+    def said(request):
+        right = next((answer for asked, answer in gold.items() if asked in request.prompt.text), "A")
+        return Reply(right if next(cut) % 2 else right[:9], Finish.LENGTH)
+
+    out = tmp_path / "run"
+    dodiag.run(image_pack, FunctionAdapter(said, name="cut"), out, quick=True, concurrency=1)
+    table = mmcot_outcomes(out)
+    whole = table[table["unit"] == "T"]
+    assert set(zip(whole["outcome"], whole["solved"], strict=True)) == {("value", 1), ("truncated", 0)}
 
 
 def test_the_outcome_table_is_what_the_readers_say(tmp_path, image_pack):
@@ -251,7 +311,8 @@ def test_the_commands_go_from_the_sample_to_figures(tmp_path, sample):
     assert json.loads(checked.output)["media_missing"] == []
     assert command("export", out / "images.json", "--media", out, "--out", tmp_path / "pack").exit_code == 0
     dodiag.run(load_pack(tmp_path / "pack"), "sim:default", tmp_path / "run", quick=True)
-    assert "Single (assumed)" in command("score", tmp_path / "run").output
+    printed = command("score", tmp_path / "run").output
+    assert re.search(r"Single \(assumed\) +18 +\d+\.\d \(\d+\.\d to \d+\.\d\)", printed)
     assert json.loads(command("score", tmp_path / "run", "--json").output)["strict"]["total_samples"] == 6
     assert "right against it" in command("axes", tmp_path / "run").output
     table = tmp_path / "t.csv"
@@ -281,6 +342,23 @@ def test_mistakes_are_refused_with_a_cure(arguments):
     done = command(*arguments)
     assert isinstance(done.exception, UsageError)
     assert done.exception.cure or "run directory" in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (("nowhere", "--set", "set.json"), "--set"),
+        (("nowhere", "--reading", "lenient"), "--reading"),
+        (("nowhere", "--out", "t.csv", "--state", "1"), "--state"),
+        (("nowhere", "--out", "t.csv", "--denominator", "fixed"), "--denominator"),
+        (("nowhere", "--out", "t.csv", "--json"), "--json"),
+        (("--results", "r.jsonl", "--state", "1"), "--state"),
+        (("--results", "r.jsonl", "--draw", "0"), "--draw"),
+        (("--results", "r.jsonl", "--out", "t.csv"), "--out"),
+    ],
+)
+def test_an_option_without_effect_is_refused(arguments, option):
+    assert str(command("score", *arguments).exception).startswith(f"{option} has no effect with")
 
 
 def test_a_run_of_another_task_is_refused(tmp_path):

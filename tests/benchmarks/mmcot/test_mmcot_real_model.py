@@ -54,6 +54,6 @@ def test_the_text_only_control_runs_end_to_end(tmp_path, base_url, kind):
     found = score_run(tmp_path / "run")
     assert (found.strict.total, found.strict.failed) == (1, 0)
     table = mmcot_outcomes(tmp_path / "run", "lenient")
-    assert set(table["outcome"]) == {"value"}
+    assert set(table["outcome"]) == {"truncated"}, "24 tokens are too few for an answer"
     if kind == "images":
         assert sum(axes_of_run(tmp_path / "run").taken.values()) == 6
