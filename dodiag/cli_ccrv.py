@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dodiag.cli_options import JsonFlag
-from dodiag.cli_output import EXIT_INCOMPLETE, examples, print_json
+from dodiag.cli_output import EXIT_INCOMPLETE, EXIT_INTERRUPTED, examples, print_json
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from dodiag.benchmarks.ccrv.data import Dataset
-    from dodiag.benchmarks.ccrv.scores import Figures
-    from dodiag.evaluations.ccrv_runs import ItemScores
+    from dodiag.benchmarks.ccrv.scores import Denominator
 
 SHORT_HELP = "CCRV-Bench: causal questions about pictures, with and without constraints."
 
@@ -103,11 +100,20 @@ def export(
     from dodiag.benchmarks.ccrv.loader import load_dataset
     from dodiag.benchmarks.ccrv.packs import export_items, export_ladder, parsed_style
     from dodiag.benchmarks.ccrv.pictures import find_pictures
+    from dodiag.benchmarks.ccrv.views import LADDERS
+    from dodiag.problems import UsageError, nearest
 
+    if view not in ("items", *LADDERS):
+        raise UsageError(f"a set has no view '{view}'", nearest(view, ("items", *LADDERS)))
+    asked = parsed_style(style)
+    if view != "items" and asked != "plain":
+        raise UsageError(
+            f"--style {asked} says nothing about the view {view}", "Leave it out, or export the view items."
+        )
     dataset = load_dataset(main, baseline)
     pictures = find_pictures(dataset, images)
     if view == "items":
-        written = export_items(dataset, pictures, out, parsed_style(style))
+        written = export_items(dataset, pictures, out, asked)
     else:
         written = export_ladder(dataset, pictures, out, view)
     typer.echo(f"wrote {out}: {written.instances:,} instances, {written.questions:,} questions")
@@ -146,14 +152,14 @@ def dice(
     from dodiag.scm.pack import load_pack
 
     made = dice_set(open_pack(pack), seed)
+    if document is not None:
+        write_text(document, written(made.dataset))
     if view == "levels":
         export_dice_levels(made, out)
     elif view == "items":
         export_items(made.dataset, made.pictures, out)
     else:
         export_dice_ladder(made, out, view)
-    if document is not None:
-        write_text(document, written(made.dataset))
     found = load_pack(out)
     typer.echo(f"wrote {out}: {found.instance_count:,} instances, {found.question_count:,} questions")
 
@@ -181,37 +187,50 @@ def build_command(
 ) -> None:
     """Let a model write the constrained variants of a baseline file; what breaks a rule is rejected and reported.
 
-    Exit code 3 if some variants were rejected.
+    Exit code 3 if some variants were rejected, or if the writer left requests without a reply: then nothing is written
+    but the drafts, and the same command goes on.
     """
     from dodiag.benchmarks.ccrv.loader import load_dataset, written
     from dodiag.benchmarks.ccrv.scene import read_scene_graphs
     from dodiag.cli_output import write_text
-    from dodiag.evaluations.ccrv_building import build_set
+    from dodiag.evaluations.ccrv_building import WriterFailed, build_set
     from dodiag.problems import UsageError
 
     if out.exists():
         raise UsageError(f"{out} is there already", "Name a new file.")
+    if not out.absolute().parent.is_dir():
+        raise UsageError(f"there is no folder {out.parent}", "Make it first: the set is written when all is paid for.")
     live = sys.stderr.isatty()
 
     def progress(done: int) -> None:
         if live:
             typer.echo(f"\r\033[K{done} items", err=True, nl=False)
 
-    built = build_set(
-        load_dataset(baseline),
-        read_scene_graphs(scenes),
-        writer,
-        drafts,
-        seed=seed,
-        base_url=base_url,
-        key_variable=key,
-        concurrency=concurrency,
-        max_retries=max_retries,
-        progress=progress,
-    )
+    try:
+        built = build_set(
+            load_dataset(baseline),
+            read_scene_graphs(scenes),
+            writer,
+            drafts,
+            seed=seed,
+            base_url=base_url,
+            key_variable=key,
+            concurrency=concurrency,
+            max_retries=max_retries,
+            progress=progress,
+        )
+    except KeyboardInterrupt:
+        typer.echo(f"\ninterrupted; {drafts} keeps what is written: the same command goes on", err=True)
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    except WriterFailed as failure:
+        typer.echo(f"error: {failure}", err=True)
+        raise typer.Exit(EXIT_INCOMPLETE) from None
+    if live:
+        typer.echo("", err=True)
     write_text(out, written(built.dataset))
     made = sum(1 for _ in built.dataset.variants())
-    typer.echo(f"wrote {out}: {made:,} variants, {len(built.rejections):,} rejected, {built.asked:,} requests")
+    typer.echo(f"wrote {out}: {made:,} variants, {len(built.rejections):,} rejected")
+    typer.echo(f"the writer: {built.spent}")
     for rejection in built.rejections:
         typer.echo(f"{rejection.item}, {rejection.constraint}: {'; '.join(rejection.reasons)}", err=True)
     if built.rejections:
@@ -244,21 +263,37 @@ def judge(
     """
     from dodiag.evaluations.ccrv_runs import judge_items
 
-    found = judge_items(
-        run_dir,
-        model,
-        showing="symmetric" if symmetric else "released",
-        pack=pack,
-        base_url=base_url,
-        key_variable=key,
-        timeout=timeout,
-        concurrency=concurrency,
-        max_retries=max_retries,
-    )
-    typer.echo(f"{found.asked:,} questions were sent to the judge")
-    if found.stopped:
-        typer.echo(f"judging stopped: {found.stopped}. The same command goes on.", err=True)
+    try:
+        found = judge_items(
+            run_dir,
+            model,
+            showing="symmetric" if symmetric else "released",
+            pack=pack,
+            base_url=base_url,
+            key_variable=key,
+            timeout=timeout,
+            concurrency=concurrency,
+            max_retries=max_retries,
+        )
+    except KeyboardInterrupt:
+        typer.echo("interrupted; what the judge has said is kept: the same command goes on", err=True)
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    typer.echo(f"{found.asked:,} questions were sent to the judge, {found.labelled:,} were answered")
+    typer.echo(f"the judge: {found.spent}")
+    for reason, count in sorted(found.unlabelled.items()):
+        typer.echo(f"{count:,} questions have no labels: {_UNLABELLED.get(reason, reason)}", err=True)
+    if not found.complete:
+        why = f"judging stopped: {found.stopped}" if found.stopped else "judging is not complete"
+        typer.echo(f"{why}. The same command goes on.", err=True)
         raise typer.Exit(EXIT_INCOMPLETE)
+
+
+_UNLABELLED = {
+    "judge_error": "the judge could not be reached",
+    "judge_parse": "its reply was none, twice; these answers stay without labels of this judge",
+    "judge_refused": "it refused; these answers stay without labels of this judge",
+    "judge_truncated": "its reply was cut off; these answers stay without labels of this judge",
+}
 
 
 @app.command(
@@ -295,8 +330,12 @@ def score(
     pack: Annotated[Path | None, typer.Option("--pack", help="Where the task pack is now, if it has moved.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Print the benchmark's figures from stored labels; no call is made."""
+    """Print the benchmark's figures from stored labels, with limits at 95 % by image; no call is made.
+
+    Where answers are missing, the limits under the denominator fixed hold whatever those would have been.
+    """
     from dodiag.benchmarks.ccrv.scores import Denominator
+    from dodiag.cli_ccrv_tables import print_scores
     from dodiag.evaluations.ccrv_runs import item_outcomes, parsed_rule, score_items
     from dodiag.problems import UsageError, nearest
 
@@ -307,16 +346,26 @@ def score(
     if (measure is None) != (out is None):
         raise UsageError("--measure and --out go together", "Give both or neither.")
     rule = parsed_rule(y2)
+    chosen = {"--state": state != "n", "--draw": draw != 0}
     if run_dir is None:
+        _refuse_idle(
+            {**chosen, "--y2": rule != "harmonised", "--measure": measure is not None, "--pack": pack is not None}
+        )
         _print_results(results or [], dataset, Denominator(denominator), rounded, as_json)
         return
+    _refuse_idle({"--set": dataset is not None})
     if measure is not None and out is not None:
+        figures = {"--denominator": denominator != "fixed", "--rounded": rounded, "--json": as_json}
+        _refuse_idle({**chosen, **figures}, "a table of outcomes, which holds every state and repetition")
         table = item_outcomes(run_dir, measure, y2=rule, pack=pack)
-        table.to_csv(out, index=False)
+        try:
+            table.to_csv(out, index=False)
+        except OSError as error:
+            raise UsageError(f"{out} cannot be written: {error.strerror or error}", "Choose another place.") from None
         typer.echo(f"wrote {out}: {len(table):,} rows, solved as {measure}")
         return
     found = score_items(run_dir, state=state, y2=rule, rounded=rounded, draw=draw, pack=pack)
-    _print_scores(found, Denominator(denominator), as_json)
+    print_scores(found, Denominator(denominator), as_json)
 
 
 @app.command(
@@ -333,81 +382,44 @@ def audit(
     as_json: JsonFlag = False,
 ) -> None:
     """Compare people's labels of a run's answers with each other, and the judge's with those of most people."""
+    from dodiag.cli_ccrv_tables import print_audit
     from dodiag.evaluations.ccrv_audit import audit as audited
 
     found = audited(labels, run_dir, pack)
     if as_json:
         print_json(found.to_dict())
         return
-    for level in found.levels:
-        people = level.people
-        kappa = "undefined" if people.fleiss is None else f"{people.fleiss:.3f}"
-        line = f"{level.level}: {people.unanimous:,} of {people.n:,} unanimous, Fleiss' kappa {kappa}"
-        if level.same is not None:
-            agreed = "undefined" if level.cohen is None else f"{level.cohen:.3f}"
-            line += f"; judge as most people in {level.same:,} of {level.judged:,}, Cohen's kappa {agreed}"
-        typer.echo(line)
-    if found.people_dcr is not None and found.judge_dcr is not None:
-        typer.echo(f"DCR: people {100 * found.people_dcr:.1f}, judge {found.judge} {100 * found.judge_dcr:.1f}")
+    print_audit(found)
 
 
-def _print_results(files: list[Path], dataset: Path | None, denominator: Any, rounded: bool, as_json: bool) -> None:
+def _refuse_idle(given: dict[str, bool], what: str | None = None) -> None:
+    """Refuse options that would change nothing of what is asked for."""
+    from dodiag.problems import UsageError
+
+    if idle := [name for name, is_given in given.items() if is_given]:
+        where = what or ("a run" if idle == ["--set"] else "result files, whose labels and compliance are stored")
+        raise UsageError(f"{', '.join(idle)} says nothing about {where}", "Leave it out.")
+
+
+def _print_results(
+    files: list[Path], dataset: Path | None, denominator: Denominator, rounded: bool, as_json: bool
+) -> None:
     from dodiag.benchmarks.ccrv.loader import load_dataset
     from dodiag.benchmarks.ccrv.released import read_results
     from dodiag.benchmarks.ccrv.scores import Design, Scores
+    from dodiag.cli_ccrv_tables import print_scores
     from dodiag.evaluations.ccrv_runs import ItemScores
     from dodiag.problems import UsageError
 
     if dataset is None:
         raise UsageError("result files need their set", "Name the constrained file with --set.")
-    records = [record for file in files for record in read_results(file)]
-    scores = Scores.of(Design.of(load_dataset(dataset)), records, rounded=rounded)
+    asked = load_dataset(dataset)
+    records = [record for file in files for record in read_results(file, asked)]
+    scores = Scores.of(Design.of(asked), records, rounded=rounded)
     whole = len(scores.design.items) * (1 + len(scores.design.constraints))
     missing = {"no result": whole - len(records)} if whole > len(records) else {}
     name = ", ".join(file.name for file in files)
-    _print_scores(ItemScores(name, "as stored", "∅", "as stored", scores, missing, {}), denominator, as_json)
-
-
-def _print_scores(found: ItemScores, denominator: Any, as_json: bool) -> None:
-    from dodiag.cli_output import show
-
-    rows = found.scores.table(denominator)
-    if as_json:
-        described = {name: getattr(found, name) for name in ("model", "judge", "state", "y2", "missing", "notes")}
-        print_json({**described, "figures": [row.to_dict() for row in rows]})
-        return
-    typer.echo(f"{found.model}, causal content {found.state}, labels by {found.judge}, Y2 {found.y2}")
-    show(_figure_table(rows))
-    typer.echo(f"percent and percentage points; base: DCR without a constraint; denominator {denominator.value}")
-    for reason, count in found.missing.items():
-        typer.echo(f"{count:,} answers are missing: {reason}")
-    overall = rows[0]
-    if denominator.value == "fixed" and (overall.missing or overall.base_missing):
-        constrained, plain = overall.n + overall.missing, overall.base_n + overall.base_missing
-        typer.echo(
-            f"missing answers count as 0 here: {overall.missing:,} of {constrained:,} with a constraint,"
-            f" {overall.base_missing:,} of {plain:,} without. They are no failures of the model: complete the run or"
-            " its judging before you compare.",
-            err=True,
-        )
-    for note, count in found.notes.items():
-        typer.echo(f"{count:,} answers: {note}")
-
-
-def _figure_table(rows: list[Figures]) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("X", no_wrap=True)
-    table.add_column("Y", no_wrap=True)
-    for name in ("n", "missing", "base", "DCR", "L1", "L2", "L3", "CSR", "eDCR", "CDI", "eCDI"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
-        figures = (row.base_dcr, row.dcr, *row.levels, row.csr, row.edcr, row.cdi, row.ecdi)
-        shown = ["–" if value is None else f"{100 * value:.1f}" for value in figures]
-        table.add_row(row.x.replace("_", " "), row.y, f"{row.n:,}", f"{row.missing:,}", *shown)
-    return table
+    print_scores(ItemScores(name, "as stored", "∅", "as stored", scores, missing, {}), denominator, as_json)
 
 
 def _extent(dataset: Dataset) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from dodiag.benchmarks.ccrv.data import Dataset, Item, ItemKey, PremiseSpec, Var
 from dodiag.benchmarks.ccrv.judging import COMPLIANCE, Inquiry, Showing, levels_inquiry, premise_inquiry
 from dodiag.benchmarks.ccrv.loader import dataset_of
 from dodiag.benchmarks.ccrv.packs import META, parse_question_id
-from dodiag.benchmarks.ccrv.scores import BASELINE, Labels
+from dodiag.benchmarks.ccrv.scores import BASELINE, Design, Labels
 from dodiag.interventions.plan import Call, Plan
 from dodiag.problems import UsageError
 from dodiag.runners.judging.criteria import CriteriaItem
@@ -75,9 +75,25 @@ def plan_of_items(ledger: Ledger, pack: str | Path | None) -> Plan:
     return plan
 
 
-def asked_set(plan: Plan) -> Dataset:
-    """Return the set of the instances that a plan asks, as their pack carries it."""
-    return dataset_of([instance.meta[META] for instance in plan.selected()], "the pack")
+def asked_design(plan: Plan) -> tuple[Design, int]:
+    """Return the design of a plan, and how many items of its images the pack leaves out.
+
+    What was never asked is not missing: an item that ``export`` has left out is in no denominator.
+
+    Raises
+    ------
+    UsageError
+        If some items lack a constraint that others have.
+    """
+    records, asked, whole = [], set(), 0
+    for instance in plan.selected():
+        (image,) = dataset_of([instance.meta[META]], f"instance {instance.id}").images
+        for question in instance.by_unit.get(ASKED, ()):
+            x, place, _ = parse_question_id(question.id)
+            asked.add(ItemKey(image.image_id, x, place))
+        whole += len(image.items)
+        records.append(replace(image, items=tuple(item for item in image.items if item.key in asked)))
+    return Design.of(Dataset("the pack", tuple(records))), whole - len(asked)
 
 
 def answers(plan: Plan, ledger: Ledger) -> Iterator[Answer]:
@@ -121,7 +137,7 @@ Labeller = Callable[[Answer], tuple[Labels | None, int | None]]
 
 
 def labeller(ledger: Ledger) -> Labeller:
-    """Return what gives an answer its labels: the judge that was asked last, or exact reading where none ever was."""
+    """Return what gives an answer its labels: the judge that labelled last, or exact reading where none ever did."""
     used: Mapping[str, Any] | None = ledger.meta(JUDGE_META)
     if used is None:
         return _exact

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,9 @@ from typing import Any
 from dodiag.benchmarks.ccrv.agreement import RaterAgreement, cohen, full_chain, majority, rater_agreement
 from dodiag.benchmarks.ccrv.data import LEVELS
 from dodiag.benchmarks.ccrv.scores import Labels, dcr
+from dodiag.bounds.limits import Proportion, clustered_wilson
 from dodiag.evaluations.ccrv_answers import JUDGE_META, answers, labeller, plan_of_items
+from dodiag.evaluations.ccrv_limits import Ends
 from dodiag.problems import InvalidInput, Problem, UsageError
 from dodiag.runners.ledger import Ledger
 
@@ -36,6 +40,8 @@ class LevelAgreement:
         Of those, where the judge's label is that of most people.
     cohen : float or None
         Kappa between most people and the judge; None without a judge, and where chance agreement is complete.
+    fleiss_limits, cohen_limits : (float, float) or None
+        Limits of the kappas at 95 % by instance; see :func:`kappa_limits`.
     """
 
     level: str
@@ -43,6 +49,8 @@ class LevelAgreement:
     judged: int
     same: int | None
     cohen: float | None
+    fleiss_limits: Ends | None = None
+    cohen_limits: Ends | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +64,20 @@ class Audit:
         L1, L2, L3 and the chain.
     people_dcr, judge_dcr : float or None
         DCR from most people's labels, and from the judge's, over the answers that both have labelled.
+    people_dcr_limits, judge_dcr_limits : (float, float) or None
+        Their limits at 95 % by instance; None where one instance alone is there.
+    answers, instances : int
+        How many both have labelled, and of how many instances.
     """
 
     judge: str | None
     levels: tuple[LevelAgreement, ...]
     people_dcr: float | None
     judge_dcr: float | None
+    people_dcr_limits: Ends | None = None
+    judge_dcr_limits: Ends | None = None
+    answers: int = 0
+    instances: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as JSON values."""
@@ -110,10 +126,67 @@ def audit(labels: str | Path, run_dir: str | Path, pack: str | Path | None = Non
                 len(both),
                 sum(a == b for a, b in zip(ours, theirs, strict=True)) if both else None,
                 cohen(ours, theirs) if both else None,
+                kappa_limits(lambda rows: rater_agreement(rows).fleiss, ratings, [place[0] for place in places]),
+                kappa_limits(
+                    lambda rows: cohen([a for a, _ in rows], [b for _, b in rows]),
+                    list(zip(ours, theirs, strict=True)),
+                    [place[0] for place in both],
+                ),
             )
         )
-    people_dcr = _mean([dcr(_majority_labels(people[place])) for place in both])
-    return Audit(judge, tuple(found), people_dcr, _mean([dcr(said[place]) for place in both]))
+    if not both:
+        return Audit(judge, tuple(found), None, None)
+    ours_dcr = _mean(both, [dcr(_majority_labels(people[place])) for place in both])
+    judge_dcr = _mean(both, [dcr(said[place]) for place in both])
+    return Audit(
+        judge,
+        tuple(found),
+        ours_dcr.value,
+        judge_dcr.value,
+        _ends(ours_dcr),
+        _ends(judge_dcr),
+        judge_dcr.n,
+        judge_dcr.clusters,
+    )
+
+
+def kappa_limits(
+    kappa: Callable[[Sequence[Sequence[int]]], float | None],
+    ratings: Sequence[Sequence[int]],
+    instances: Sequence[str],
+    level: float = 0.95,
+) -> Ends | None:
+    """Return limits of a kappa by the jackknife over instances: Student's, from what leaving out each one changes.
+
+    None where there are fewer than three instances, where the kappa is not defined with one of them left out, and where
+    none of them changes it: then nothing shows how much it varies.
+
+    Parameters
+    ----------
+    kappa : callable
+        From ratings, one row for each answer, to the kappa.
+    ratings : sequence of rows of labels
+    instances : sequence of str
+        Of the answers.
+    level : float
+        Two-sided confidence level in (0, 1).
+    """
+    from scipy.special import stdtrit
+
+    kept = [
+        [row for row, instance in zip(ratings, instances, strict=True) if instance != left]
+        for left in dict.fromkeys(instances)
+    ]
+    whole = kappa(ratings) if len(kept) > 2 else None
+    found = [value for rows in kept if whole is not None and (value := kappa(rows)) is not None]
+    if whole is None or len(found) < len(kept):
+        return None
+    count, middle = len(found), sum(found) / len(found)
+    spread = math.sqrt((count - 1) / count * sum((value - middle) ** 2 for value in found))
+    if spread < 1e-12:
+        return None
+    reach = float(stdtrit(count - 1, (1 + level) / 2)) * spread
+    return max(-1.0, whole - reach), min(1.0, whole + reach)
 
 
 def read_people(path: Path) -> dict[Place, list[Labels]]:
@@ -141,11 +214,11 @@ def read_people(path: Path) -> dict[Place, list[Labels]]:
                     row["instance"],
                     row["question"],
                     row["configuration"] or "",
-                    int(draw) if draw.isdigit() else 0,
+                    int(draw) if draw.isdecimal() else 0,
                 )
                 rated = found.setdefault(place, {})
                 first, second, third = values
-                if first is None or second is None or third is None or not draw.isdigit() or not row["rater"]:
+                if first is None or second is None or third is None or not draw.isdecimal() or not row["rater"]:
                     cure = "Labels are 1 or 0, draws count from 0, and every rater has a name."
                     problems.append(Problem(str(path), reader.line_num, row["question"], "is incomplete", cure))
                 elif row["rater"] in rated:
@@ -199,5 +272,14 @@ def _majority_labels(rated: Sequence[Labels]) -> Labels:
     return first, second, third
 
 
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+def _mean(places: Sequence[Place], values: Sequence[float]) -> Proportion:
+    sums: dict[str, float] = {}
+    sizes: Counter[str] = Counter()
+    for (instance, *_), value in zip(places, values, strict=True):
+        sums[instance] = sums.get(instance, 0.0) + value
+        sizes[instance] += 1
+    return clustered_wilson(list(sums.values()), [sizes[instance] for instance in sums])
+
+
+def _ends(share: Proportion) -> Ends | None:
+    return None if share.lower is None or share.upper is None else (share.lower, share.upper)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from dodiag.benchmarks.ccrv.compliance import Compliance, Y2Mode, comply
 from dodiag.benchmarks.ccrv.data import LEVELS
 from dodiag.benchmarks.ccrv.judging import PROMPTS_VERSION, Showing
-from dodiag.benchmarks.ccrv.scores import BASELINE, Design, Labels, Record, Scores, cascade
+from dodiag.benchmarks.ccrv.scores import BASELINE, Labels, Record, Scores, cascade
 from dodiag.evaluations.ccrv_answers import (
     ASKED,
     CONTENT,
@@ -19,19 +19,20 @@ from dodiag.evaluations.ccrv_answers import (
     Answer,
     Labeller,
     answers,
-    asked_set,
+    asked_design,
     criteria,
     inquiries,
     labeller,
     plan_of_items,
 )
+from dodiag.evaluations.ccrv_spending import Spent
 from dodiag.folder_lock import FolderLock
 from dodiag.interventions.plan import Plan
 from dodiag.problems import UsageError, nearest
 from dodiag.runners.judging.criteria import PendingCriteria, judge_criteria
 from dodiag.runners.judging.judge import Judge, Judged
 from dodiag.runners.judging.verdicts import NoVerdict
-from dodiag.runners.ledger import Ledger, LedgerWriter
+from dodiag.runners.ledger import Ledger, LedgerWriter, VerdictRow
 from dodiag.runners.models import open_adapter
 from dodiag.runners.protocol import Adapter
 from dodiag.runners.retry import RetryPolicy
@@ -54,7 +55,8 @@ class ItemScores:
     ----------
     model, judge : str
     state : str
-        ``n`` is the benchmark as published, ``1`` the oracle-informed control, ``0`` a false premise injected.
+        As people read it: ``∅`` is the benchmark as published, ``1`` the oracle-informed control, ``0`` a false premise
+        injected.
     y2 : str
         The rule of Y2.
     scores : Scores
@@ -62,6 +64,8 @@ class ItemScores:
         Answers of the design that have no record, by reason.
     notes : mapping of str to int
         What compliance could not test or how it read points, and empty replies, counted.
+    left_out : int
+        Items of the set that the pack does not ask; they are in no figure.
     """
 
     model: str
@@ -71,6 +75,38 @@ class ItemScores:
     scores: Scores
     missing: Mapping[str, int]
     notes: Mapping[str, int]
+    left_out: int = 0
+
+
+@dataclass(frozen=True)
+class JudgedAnswers:
+    """What a round of judging came to.
+
+    Attributes
+    ----------
+    asked : int
+        Questions that were sent now; one covers all levels of an answer.
+    labelled : int
+        Those that the judge answered.
+    unlabelled : mapping of str to int
+        The others by reason; see :class:`dodiag.runners.judging.verdicts.NoVerdict`. Only ``judge_error``, a judge that
+        could not be reached, is asked again by the next round.
+    spent : Spent
+        What that came to.
+    stopped : str or None
+        Why judging ended early.
+    """
+
+    asked: int
+    labelled: int
+    unlabelled: Mapping[str, int]
+    spent: Spent
+    stopped: str | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether no question waits for a judge that could be reached."""
+        return self.stopped is None and not self.unlabelled.get(NoVerdict.ERROR.value)
 
 
 def judge_items(
@@ -84,10 +120,11 @@ def judge_items(
     timeout: float = 300.0,
     concurrency: int = 10,
     max_retries: int = 4,
-) -> Judged:
+) -> JudgedAnswers:
     """Ask a judge for L1, L2, L3 of every answer of a run, and for the compliance of answers to Y3.
 
-    Each distinct question to the judge is sent once; what it has said already is not asked again.
+    Each distinct question to the judge is sent once; what it has said already is not asked again. From then on its
+    labels are those that count, unless it has given none at all: a judge that cannot be reached takes no other's place.
 
     Parameters
     ----------
@@ -114,34 +151,50 @@ def judge_items(
         lock = FolderLock(folder)
         try:
             asker = _opened(judge, plan, base_url, key_variable, timeout)
-            ledger.write_meta(
-                JUDGE_META,
-                {
-                    "model": asker.adapter.model,
-                    "endpoint": asker.adapter.endpoint,
-                    "parameters": dict(asker.parameters),
-                    "showing": showing,
-                    "prompts": PROMPTS_VERSION,
-                },
-            )
             found: dict[str, PendingCriteria] = {}
+            known = 0
             for answer in answers(plan, ledger):
                 for inquiry in inquiries(answer, showing):
                     item = criteria(inquiry)
                     name = item.criteria[0][0]
                     key = item.key(name, asker.adapter.model, asker.adapter.endpoint, asker.parameters)
                     stored = ledger.verdict(key)
-                    if key not in found and (stored is None or stored.reason == NoVerdict.ERROR):
+                    if stored is not None and stored.reason != NoVerdict.ERROR:
+                        known += 1
+                    elif key not in found:
                         found[key] = PendingCriteria(item, answer.call, answer.reply_key)
             writer = LedgerWriter(ledger.path)
             try:
                 policy = RetryPolicy(max_retries=max_retries)
                 pending = list(found.values())
-                return run_in_loop(judge_criteria(asker, pending, plan.task, writer, concurrency, policy))
+                judged = run_in_loop(judge_criteria(asker, pending, plan.task, writer, concurrency, policy))
             finally:
                 writer.close()
+                said = [row for key in found if (row := ledger.verdict(key)) is not None]
+                if known or not found or any(row.reason != NoVerdict.ERROR for row in said):
+                    ledger.write_meta(JUDGE_META, _description(asker, showing))
+            return _judged_answers(judged, asker, said)
         finally:
             lock.release()
+
+
+def _description(judge: Judge, showing: Showing) -> dict[str, Any]:
+    return {
+        "model": judge.adapter.model,
+        "endpoint": judge.adapter.endpoint,
+        "parameters": dict(judge.parameters),
+        "showing": showing,
+        "prompts": PROMPTS_VERSION,
+    }
+
+
+def _judged_answers(judged: Judged, judge: Judge, said: Sequence[VerdictRow]) -> JudgedAnswers:
+    """Return the account of a round from the rows of its questions, one for each."""
+    unlabelled = Counter(row.reason for row in said if row.reason is not None)
+    replied = [row for row in said if row.reason != NoVerdict.ERROR]
+    requests = sum(row.attempts for row in said)
+    spent = Spent.of(judge.adapter.model, requests, ((row.input_tokens, row.output_tokens) for row in replied))
+    return JudgedAnswers(judged.asked, len(said) - unlabelled.total(), dict(unlabelled), spent, judged.stopped)
 
 
 def score_items(
@@ -156,7 +209,7 @@ def score_items(
 ) -> ItemScores:
     """Return a run's figures from stored labels; no call is made.
 
-    Labels are those of the judge that was asked last. Where none ever was, an answer that equals its reference passes
+    Labels are those of the judge that labelled last. Where none ever did, an answer that equals its reference passes
     all levels, one that equals the false premise fails all, and any other has no labels.
 
     Parameters
@@ -183,7 +236,7 @@ def score_items(
     with Ledger(Path(run_dir)) as ledger:
         plan = plan_of_items(ledger, pack)
         label = labeller(ledger)
-        design = Design.of(asked_set(plan))
+        design, left_out = asked_design(plan)
         records: list[Record] = []
         gone: Counter[str] = Counter()
         notes: Counter[str] = Counter()
@@ -212,6 +265,7 @@ def score_items(
             Scores.of(design, records, rounded=rounded),
             {reason: count for reason, count in missing.items() if count},
             dict(notes),
+            left_out,
         )
 
 
@@ -247,21 +301,22 @@ def item_outcomes(
     with Ledger(Path(run_dir)) as ledger:
         plan = plan_of_items(ledger, pack)
         label = labeller(ledger)
-        solved: dict[tuple[str, str, str, int], int | None] = {}
+        read: dict[tuple[str, str, str, int], tuple[int | None, str]] = {}
         for answer in answers(plan, ledger):
             labels, csr, _ = _judged(answer, label, y2, False, Counter())
             row = answer.row
-            solved[row.instance, row.question, row.configuration, row.draw] = _measured(measure, answer, labels, csr)
+            solved = _measured(measure, answer, labels, csr)
+            # An empty reply keeps its outcome (none, refused, truncated), so that its failures are counted apart.
+            named = row.outcome if not answer.text else Outcome.UNSCORED if solved is None else Outcome.VALUE
+            read[row.instance, row.question, row.configuration, row.draw] = solved, str(named)
     table = outcomes(run_dir)
     table = table[table["unit"] == ASKED].reset_index(drop=True)
     if measure == "CSR":
         table = table[~table["question"].str.endswith(f"-{BASELINE}")].reset_index(drop=True)
     places = zip(table["instance"], table["question"], table["configuration"], table["draw"], strict=True)
-    values = [solved.get((i, q, c, int(d))) for i, q, c, d in places]
-    failed = table["outcome"] == Outcome.ERROR.value
-    table["solved"] = pd.array(values, dtype="Int64")
-    named = [Outcome.UNSCORED.value if value is None else Outcome.VALUE.value for value in values]
-    table["outcome"] = pd.Series(named).where(~failed, Outcome.ERROR.value)
+    found = [read.get((i, q, c, int(d)), (None, Outcome.ERROR.value)) for i, q, c, d in places]
+    table["solved"] = pd.array([solved for solved, _ in found], dtype="Int64")
+    table["outcome"] = [named for _, named in found]
     return table
 
 
@@ -292,12 +347,19 @@ def _measured(measure: str, answer: Answer, labels: Labels | None, csr: int | No
     return None if csr is None else passed[2] * csr
 
 
+_EMPTY = {
+    Outcome.REFUSED.value: "refused without a text, or blocked by the provider",
+    Outcome.TRUNCATED.value: "cut off before any answer",
+}
+"""Why a reply has no text, by its outcome."""
+
+
 def _judged(
     answer: Answer, label: Labeller, y2: Y2Mode, strict_hyphen: bool, notes: Counter[str]
 ) -> tuple[Labels | None, int | None, str]:
     """Return labels, compliance, and what is missing where something is."""
     if not answer.text:
-        notes["empty reply, all levels and the constraint failed"] += 1
+        notes[f"{_EMPTY.get(answer.row.outcome, 'empty reply')}, all levels and the constraint failed"] += 1
         return (0, 0, 0), (None if answer.variant is None else 0), ""
     labels, premise = label(answer)
     if answer.variant is None:

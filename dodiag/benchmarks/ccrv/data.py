@@ -78,7 +78,7 @@ class SymbolSpec(_Record):
 
     csr_rule: Literal["forbidden_term_scan"]
     symbol_map: dict[str, Node]
-    forbidden_terms: tuple[str, ...]
+    forbidden_terms: Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 class PointSpec(_Record):
@@ -107,13 +107,17 @@ class PointSpec(_Record):
         return value
 
 
-def _box_of(old: Mapping[str, Any]) -> list[Any] | None:
+def _box_of(old: Mapping[str, Any]) -> Any:
+    """Return a box as left, top, right, bottom from an older spelling, unchecked, or None where there is none."""
     corners = ("x1", "y1", "x2", "y2")
     if "xyxy" in old:
-        return list(old["xyxy"])
-    if "xywh" in old and len(old["xywh"]) == 4:
-        x, y, width, height = old["xywh"]
-        return [x, y, x + width, y + height]
+        return old["xyxy"]
+    if "xywh" in old:
+        try:
+            x, y, width, height = old["xywh"]
+            return [x, y, x + width, y + height]
+        except (TypeError, ValueError):
+            return old["xywh"]
     return [old[name] for name in corners] if all(name in old for name in corners) else None
 
 

@@ -154,10 +154,13 @@ class _Reader:
             variant = self._variant(f"{where}, variant {place}", key, entry)
             if variant is None:
                 continue
-            if variant.constraint_id in variants:
-                self.problem(where, f"has constraint {variant.constraint_id} twice", "A constraint is a key.")
+            same = next((other for other in variants.values() if other.family == variant.family), None)
+            if same is not None:
+                both = " and ".join(dict.fromkeys((same.constraint_id, variant.constraint_id)))
+                cure = "A constraint is a key, whatever its version; keep one of them."
+                self.problem(where, f"has constraint {variant.family} twice ({both})", cure)
             variants[variant.constraint_id] = variant
-        rationale = raw.get("causal_rationale", raw.get("rationale"))
+        rationale = raw.get("causal_rationale") or raw.get("rationale")
         fields = {name: raw.get(name) for name in ("question_text", "ground_truth_answer", "target_object_id")}
         rubric = self._rubric(where, raw.get("evaluation_rubric"))
         whole = {"key": key, **fields, "rationale": rationale, "rubric": rubric, "variants": variants}

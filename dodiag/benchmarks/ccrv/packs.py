@@ -85,6 +85,8 @@ def export_items(dataset: Dataset, pictures: Pictures, out: Path, style: Style =
     for everything else reference and rationale. State 0 injects the false premise that Y3 has for the item. Run without
     pictures, the same states are the text-only controls.
 
+    An item without a rubric, without a false premise, or without a constraint that others have is left out whole.
+
     Parameters
     ----------
     dataset : Dataset
@@ -102,7 +104,8 @@ def export_items(dataset: Dataset, pictures: Pictures, out: Path, style: Style =
     """
     pictures.require()
     left_out: list[LeftOut] = []
-    drawn = [_items_instance(image, pictures, style, dataset, left_out) for image in dataset.images]
+    kinds = {variant.family for _, variant in dataset.variants()}
+    drawn = [_items_instance(image, pictures, style, dataset, kinds, left_out) for image in dataset.images]
     return _write(out, "items", drawn, left_out)
 
 
@@ -169,22 +172,34 @@ def parse_question_id(text: str) -> tuple[str, int, str]:
 
 
 def _items_instance(
-    image: ImageRecord, pictures: Pictures, style: Style, dataset: Dataset, left_out: list[LeftOut]
+    image: ImageRecord,
+    pictures: Pictures,
+    style: Style,
+    dataset: Dataset,
+    kinds: set[str],
+    left_out: list[LeftOut],
 ) -> Drawn | None:
     questions: list[Question] = []
     for item in image.items:
         premise = false_premise(item)
-        if premise is None:
-            left_out.append(LeftOut(str(item.key), "there is no false premise to inject as state 0"))
+        if premise is None or (lacks := _lacks(item, kinds)):
+            # Whole items alone: a figure with a constraint and its base have to be of the same ones.
+            why = "there is no false premise to inject as state 0" if premise is None else lacks
+            left_out.append(LeftOut(str(item.key), why))
             continue
-        kinds: list[tuple[str, Variant | None]] = [(BASELINE, None)]
-        kinds += [(variant.family, variant) for variant in item.variants.values()]
-        for constraint, variant in kinds:
-            if item.rubric is None and (variant is None or variant.rubric is None):
-                left_out.append(LeftOut(f"{item.key}, {constraint}", "there is no rubric"))
-                continue
+        asked: list[tuple[str, Variant | None]] = [(BASELINE, None)]
+        asked += [(variant.family, variant) for variant in item.variants.values()]
+        for constraint, variant in asked:
             questions += _asked_with_content(item, constraint, variant, premise, style)
     return _drawn(image, pictures, questions, dataset)
+
+
+def _lacks(item: Item, kinds: set[str]) -> str:
+    """Return what an item lacks to be scored beside the others; empty where it lacks nothing."""
+    if item.rubric is None:
+        return "there is no rubric"
+    absent = sorted(kinds - {variant.family for variant in item.variants.values()})
+    return f"there is no variant for {', '.join(absent)}" if absent else ""
 
 
 def _asked_with_content(
@@ -244,6 +259,7 @@ def _write(out: Path, view: str, drawn: list[Drawn | None], left_out: list[LeftO
     kept = [entry for entry in drawn if entry is not None]
     if not kept:
         reasons = "; ".join(f"{entry.where}: {entry.reason}" for entry in left_out[:3])
-        raise UsageError(f"nothing is left to write ({reasons})", "Complete the set.")
+        cure = "Name the file with constrained variants, in which every item has a rubric and a false premise under Y3."
+        raise UsageError(f"nothing is left to write ({reasons})", cure)
     write_pack(out, view_graph(view), kept)
     return Exported(len(kept), sum(len(instance.questions) for instance, _ in kept), tuple(left_out))

@@ -8,8 +8,9 @@ name of its rule.
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,9 @@ from dodiag.benchmarks.ccrv.data import DEFAULT_MARGIN, PointSpec
 SHORTEST_EXPLANATION = 20
 LARGEST_MARGIN = 0.25
 NORMALISED_RANGE = 1000
+
+MOST_BRACES = 100
+"""So many braces that open no JSON object are tried; what follows is text."""
 
 NO_SIZE = "csr_y2_norm_unavailable"
 """The note on a result for which the picture's size was not known: only raw pixels were tested."""
@@ -32,9 +36,13 @@ _COORDINATE_LABEL = re.compile(
 _EXPLANATION_LABEL = re.compile(
     r"(?:^|\n)[\s#>*_`\"'{-]*(?:explanation|reason(?:ing)?|rationale)[\s*_`\"']*[:：=]", re.IGNORECASE
 )
-_POINT_KEYS = ("coordinate", "coordinates", "point", "pixel", "location", "xy")
+_PAIR_ALONE = re.compile(
+    r"[\s*_`]*(?:x\s*[=:]\s*)?-?\d+(?:\.\d+)?[\s,;]+(?:y\s*[=:]\s*)?-?\d+(?:\.\d+)?\s*(?:px|pixels?)?[\s.*_`]*",
+    re.IGNORECASE,
+)
+_POINT_KEYS = ("coordinate", "coordinates", "point", "point_2d", "pixel", "location", "xy")
 _EXPLANATION_KEYS = ("explanation", "reason", "reasoning", "rationale")
-_FENCE = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```|(\{.*\})", re.DOTALL | re.IGNORECASE)
+_TRIM = " .,:;*_`#-"
 
 Pair = tuple[float, float]
 
@@ -75,7 +83,7 @@ def expanded_box(spec: PointSpec) -> tuple[float, float, float, float]:
     top, bottom = sorted((spec.target_bbox_xyxy[1], spec.target_bbox_xyxy[3]))
     try:
         margin = float(spec.csr_bbox_margin_fraction)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         margin = DEFAULT_MARGIN
     if margin != margin:
         margin = DEFAULT_MARGIN
@@ -110,9 +118,13 @@ def strict(answer: str, spec: PointSpec) -> tuple[bool, str]:
 def harmonised(answer: str, spec: PointSpec, size: tuple[int, int] | None = None) -> Located:
     """Apply the papers' rule in our reading.
 
-    One distinct pair of numbers has to stand in the answer: under a point-like key of a JSON object, else in brackets
-    or parentheses anywhere, else as the only two numbers of a line with a coordinate label. It passes as raw pixels,
+    One distinct pair of numbers has to stand in the answer: under a point-like key of a JSON object, in brackets or
+    parentheses, or as what a line with a coordinate label consists of; where there is none of these, as the only two
+    numbers of such a line. An answer whose places contradict each other names no point. The pair passes as raw pixels,
     or, where both numbers lie in 0 to 1000, scaled from there to the picture.
+
+    The explanation is that of a JSON object, else the text after an explanation label, else what is left of the answer
+    without points, labels and JSON.
 
     Parameters
     ----------
@@ -150,38 +162,61 @@ def _inside(point: Pair, spec: PointSpec) -> bool:
 
 def _read(text: str) -> tuple[list[Pair], str]:
     """Return the points that a text names, and its explanation."""
-    record = _record(text)
-    if record is not None:
-        pairs = [pair for key in _POINT_KEYS if (pair := _pair(record.get(key))) is not None]
-        if not pairs and (pair := _pair([record.get("x"), record.get("y")])) is not None:
-            pairs = [pair]
-        if pairs:
-            words = next((record[key] for key in _EXPLANATION_KEYS if isinstance(record.get(key), str)), "")
-            return pairs, words
-    pairs = [(float(a), float(b)) for a, b in _PAIR.findall(text)]
+    records, beside = _records(text)
+    pairs = [pair for record in records for pair in _points(record)]
+    # Objects without a point-like key are text like any other.
+    around = beside if pairs else text
+    pairs += [(float(a), float(b)) for a, b in _PAIR.findall(around)]
+    pairs += _labelled(around, alone=True)
     if not pairs:
-        pairs = list(_labelled(text))
-    return pairs, _explanation(text)
+        pairs = list(_labelled(text, alone=False))
+    given = (record[key] for record in records for key in _EXPLANATION_KEYS if isinstance(record.get(key), str))
+    return pairs, next(given, None) or _explanation(beside)
 
 
-def _record(text: str) -> dict[str, Any] | None:
-    match = _FENCE.search(text)
-    if match is None:
-        return None
-    try:
-        found = json.loads(match[1] or match[2])
-    except (ValueError, RecursionError):
-        return None
-    return {str(key).lower(): value for key, value in found.items()} if isinstance(found, dict) else None
+def _records(text: str) -> tuple[list[Mapping[str, Any]], str]:
+    """Return the JSON objects of a text, nested ones too, with their keys in lower case, and the text beside them."""
+    decoder = json.JSONDecoder(strict=False)
+    found: list[Mapping[str, Any]] = []
+    beside: list[str] = []
+    place = idle = 0
+    while idle < MOST_BRACES and (start := text.find("{", place)) >= 0:
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            beside.append(text[place : start + 1])
+            place, idle = start + 1, idle + 1
+            continue
+        beside.append(text[place:start])
+        place = end
+        found += _objects(value)
+    return found, "".join([*beside, text[place:]])
+
+
+def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            yield {str(key).lower(): entry for key, entry in value.items()}
+            waiting += reversed(value.values())
+        elif isinstance(value, list):
+            waiting += reversed(value)
+
+
+def _points(record: Mapping[str, Any]) -> list[Pair]:
+    given = [record.get(key) for key in _POINT_KEYS]
+    return [pair for value in (*given, [record.get("x"), record.get("y")]) if (pair := _pair(value)) is not None]
 
 
 def _pair(value: Any) -> Pair | None:
-    if isinstance(value, dict):
-        value = [value.get("x"), value.get("y")]
     if isinstance(value, str):
         value = [float(number) for number in _NUMBER.findall(value)]
     if isinstance(value, list) and len(value) == 2 and all(_is_number(entry) for entry in value):
-        return float(value[0]), float(value[1])
+        try:
+            return float(value[0]), float(value[1])
+        except OverflowError:
+            return math.inf, math.inf
     return None
 
 
@@ -189,12 +224,14 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _labelled(text: str) -> Iterator[Pair]:
+def _labelled(text: str, *, alone: bool) -> Iterator[Pair]:
+    """Yield the points of lines with a coordinate label that hold two numbers, and nothing else if `alone`."""
     for line in text.splitlines():
         label = _COORDINATE_LABEL.match(line)
         if label is not None:
-            numbers = _NUMBER.findall(line[label.end() :])
-            if len(numbers) == 2:
+            said = line[label.end() :]
+            numbers = _NUMBER.findall(said)
+            if len(numbers) == 2 and (not alone or _PAIR_ALONE.fullmatch(said)):
                 yield float(numbers[0]), float(numbers[1])
 
 
@@ -207,5 +244,7 @@ def _explanation(text: str) -> str:
     rest = []
     for line in text.splitlines():
         label = _COORDINATE_LABEL.match(line)
-        rest.append(_PAIR.sub("", _NUMBER.sub("", line[label.end() :]) if label else line))
-    return " ".join(" ".join(rest).split()).strip(" .,:;*_`#-")
+        rest.append(_NUMBER.sub("", _PAIR.sub("", line[label.end() :])) if label else _PAIR.sub("", line))
+    left = " ".join(" ".join(rest).split()).strip(_TRIM)
+    label = _EXPLANATION_LABEL.match(left)
+    return left if label is None else left[label.end() :].strip(_TRIM)

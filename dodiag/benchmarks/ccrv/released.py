@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from dodiag.benchmarks.ccrv.data import X_KEYS, ItemKey
+from dodiag.benchmarks.ccrv.data import X_KEYS, Dataset, ItemKey
 from dodiag.benchmarks.ccrv.loader import dataset_of, read_document
 from dodiag.benchmarks.ccrv.scores import BASELINE, Labels, Record
 from dodiag.problems import InvalidInput, Problem
@@ -15,11 +15,18 @@ FAILED = ("[Error]", "[Blocked]")
 """How the released runners store a call that failed; such a text is no answer and counts as missing."""
 
 
-def read_results(path: str | Path) -> list[Record]:
+def read_results(path: str | Path, dataset: Dataset | None = None) -> list[Record]:
     """Return the labelled answers of a result file, unconstrained or constrained.
 
     Labels are taken raw and cascaded again. An answer that is the text of a failed call is left out in both settings;
     the released code grades it in one and drops it in the other.
+
+    Parameters
+    ----------
+    path : str or Path
+    dataset : Dataset, optional
+        The set that was asked: a question of the file with another text than there is a problem, since images, tasks
+        and positions alone would join the answers of another release.
 
     Raises
     ------
@@ -38,6 +45,10 @@ def read_results(path: str | Path) -> list[Record]:
         if result is None or str(entry.get("vlm_answer", "")).startswith(FAILED):
             continue
         where = f"{key}, {constraint}"
+        if dataset is not None and _asked(dataset, key, constraint) not in (None, _text(entry, constraint)):
+            cure = "Score it with the set that was asked."
+            problems.append(Problem(str(path), None, where, "asks another question than the set", cure))
+            continue
         labels = _labels(result)
         csr = result.get("CSR") if isinstance(result, Mapping) else None
         if labels is None or (constraint != BASELINE and csr not in (0, 1)):
@@ -71,6 +82,19 @@ def _entries(document: list[Any]) -> Iterator[tuple[ItemKey, str, Mapping[str, A
                 yield key, BASELINE, question
                 for variant in question.get("main_set_versions", ()):
                     yield key, str(variant["constraint_id"]).partition(".")[0], variant
+
+
+def _text(entry: Mapping[str, Any], constraint: str) -> Any:
+    return entry["question_text" if constraint == BASELINE else "constrained_question"]
+
+
+def _asked(dataset: Dataset, key: ItemKey, constraint: str) -> str | None:
+    """Return the text of a question of a set; None where it has none such, which the scores refuse by name."""
+    item = dataset.by_key.get(key)
+    if item is None or constraint == BASELINE:
+        return None if item is None else item.question_text
+    found = (v.constrained_question for v in item.variants.values() if v.family == constraint)
+    return next(found, None)
 
 
 def _labels(result: Any) -> Labels | None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from dodiag.benchmarks.ccrv.data import X_KEYS, Box, Node, Number, Text, Whole
 from dodiag.benchmarks.ccrv.symbols import SYMBOLS, centre, corners
@@ -47,13 +48,32 @@ class SceneEdge(_Record):
 
 
 class SceneGraph(_Record):
-    """Objects and relations of one picture."""
+    """Objects and relations of one picture.
+
+    Raises
+    ------
+    ValueError
+        If two objects have one id, a relation is of an object that is not there, or a box has no extent.
+    """
 
     image_id: Whole
     image_width: Number
     image_height: Number
     nodes: tuple[SceneNode, ...]
     edges: tuple[SceneEdge, ...] = ()
+
+    @model_validator(mode="after")
+    def _whole(self) -> SceneGraph:
+        ids = [node.object_id for node in self.nodes]
+        if twice := [name for name, count in Counter(ids).items() if count > 1]:
+            raise ValueError(f"object {twice[0]} stands twice")
+        known = set(ids)
+        ends = (end for edge in self.edges for end in (edge.source_id, edge.target_id))
+        if (unknown := next((end for end in ends if end not in known), None)) is not None:
+            raise ValueError(f"a relation names object {unknown}, which is not there")
+        if flat := [node.object_id for node in self.nodes if node.bbox is not None and min(node.bbox[2:]) <= 0]:
+            raise ValueError(f"the box of object {flat[0]} has no extent; it is left, top, width, height")
+        return self
 
     def node(self, object_id: int) -> SceneNode | None:
         """Return the node with this id, or None."""
@@ -138,7 +158,7 @@ def read_scene_graphs(path: str | Path) -> Mapping[int, SceneGraph]:
     """
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{path} cannot be read: {error}", "Name a JSON file with a list of scene graphs.") from None
     if not isinstance(data, list):
         raise UsageError(f"{path} is not a list", "Name a JSON file with a list of scene graphs.")
@@ -151,7 +171,10 @@ def read_scene_graphs(path: str | Path) -> Mapping[int, SceneGraph]:
             where = f"entry {number}"
             for entry in error.errors(include_url=False):
                 place = ".".join(map(str, entry["loc"]))
-                problems.append(Problem(str(path), None, where, f"{place}: {entry['msg']}", "Correct the field."))
+                message = entry["msg"].removeprefix("Value error, ")
+                problems.append(
+                    Problem(str(path), None, where, f"{place}: {message}" if place else message, "Correct the scene.")
+                )
             continue
         if graph.image_id in found:
             problems.append(Problem(str(path), None, f"image {graph.image_id}", "stands twice", "Remove one."))

@@ -164,7 +164,15 @@ def test_y2_reads_a_hyphen_between_numbers_as_a_sign_and_says_outside():
 
 
 @pytest.mark.parametrize(
-    ("margin", "left"), [(0.075, 348.125), ("much", 348.125), (float("nan"), 348.125), (0.9, 329.75), (-1, 356)]
+    ("margin", "left"),
+    [
+        (0.075, 348.125),
+        ("much", 348.125),
+        pytest.param(10**400, 348.125, id="huge"),
+        (float("nan"), 348.125),
+        (0.9, 329.75),
+        (-1, 356),
+    ],
 )
 def test_y2_margin_is_held_between_0_and_a_quarter(margin, left):
     spec = BOX.model_copy(update={"csr_bbox_margin_fraction": margin})
@@ -188,6 +196,23 @@ HARMONISED = [
     (f"Coordinate: [0.82, 0.46]\n{WHY}", None),
     ("Coordinate: [408, 153]\nExplanation: it is here", None),
     ("[408, 153]", None),
+    ('{"coordinate": [408, 153]}\nExplanation: the hand meets the frisbee here', "raw"),
+    ('{"answer": {"coordinate": [408, 153], "explanation": "the hand meets the frisbee"}}', "raw"),
+    ('{"coordinate": [408, 153], "explanation": "the hand meets it\nright here"}', "raw"),
+    # A short explanation is not made longer by the debris of its form.
+    ("Coordinate: [408, 153] Explanation: it is here", None),
+    ("**Coordinate**: [408, 153]  **Explanation**: short", None),
+    ("Coordinate: 408, 153 Explanation: it is here.", None),
+    ('{"point_2d": [408, 153], "label": "hand of man"}', None),
+    ('```json\n[{"point_2d": [408, 153], "label": "hand"}]\n```', None),
+    # Places that contradict each other name no point.
+    ("Coordinate: 10, 10\nExplanation: the hand meets it at (408, 153) there", None),
+    ('Coordinate: [1, 1]\n{"coordinate": [408, 153], "explanation": "the hand meets the frisbee here"}', None),
+    ("Coordinate: 408, 153\nLocation: 2 of 3 hands\nReason: the hand meets the frisbee", "raw"),
+    # Numbers that no float holds are a point outside, not an error.
+    (f'{{"coordinate": [1{"0" * 400}, 153], "explanation": "the hand meets the frisbee here"}}', None),
+    ('{"a": ' * 900 + "1" + "}" * 900, None),
+    ("{ " * 50 + '{"coordinate": [408, 153], "explanation": "the hand meets the frisbee here"}', "raw"),
     (WHY, None),
     ("", None),
 ]
@@ -197,6 +222,15 @@ HARMONISED = [
 def test_y2_as_reported_takes_one_pair_in_any_form_and_pixels_or_thousandths(answer, interpretation):
     found = harmonised(answer, BOX, (500, 333))
     assert (found.passed, found.interpretation) == (interpretation is not None, interpretation)
+
+
+PIECES = ("{", "}", "[", "]", '"point"', '"explanation"', ":", ",", "408", "153", "1e999", "NaN", "null", "\n", "x=")
+
+
+@given(st.lists(st.sampled_from((*PIECES, "Coordinate:", "Explanation:", "the hand meets it", "(", ")")), max_size=16))
+def test_y2_reads_any_text_and_says_why_it_fails(pieces):
+    found = harmonised(" ".join(pieces), BOX, (500, 333))
+    assert found.passed == (not found.reason) == (found.interpretation is not None)
 
 
 def test_y2_without_the_pictures_size_tests_pixels_only_and_says_so():

@@ -2,6 +2,10 @@
 
 import json
 import random
+import signal
+import subprocess
+import sys
+import threading
 
 import pytest
 from ccrv_sets import RUBRIC, document, write
@@ -227,9 +231,89 @@ def test_a_writer_that_refuses_its_key_ends_the_building_and_keeps_the_drafts(tm
     assert (tmp_path / "d.jsonl").read_text() == ""
 
 
+@pytest.mark.parametrize(
+    "content",
+    ['{\n  "images": []\n}', '[{"image_id": 7}]', '{"key": 1, "reply": "x"}\n', "5\n", '{"key": "a"}\n', "\udcff\n"],
+)
+def test_a_file_that_holds_no_drafts_is_refused_and_left_as_it_is(tmp_path, content):
+    path = tmp_path / "d.jsonl"
+    path.write_bytes(content.encode("utf-8", "surrogatepass"))
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match="is no file of drafts"):
+        build_set(BASELINE, {7: SCENE}, FunctionAdapter(lambda request: "x"), path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("odd", ["a\u2028b", "a\x85b", "a\x0bb", "\ud800"])
+def test_every_text_that_a_writer_may_reply_is_read_again(tmp_path, odd):
+    asked = []
+
+    def model(request):
+        asked.append(request)
+        return f"{odd} {reply(request.prompt.text)}"
+
+    first = build_set(BASELINE, {7: SCENE}, FunctionAdapter(model), tmp_path / "d.jsonl")
+    again = build_set(BASELINE, {7: SCENE}, FunctionAdapter(model), tmp_path / "d.jsonl")
+    assert (first.asked, again.asked, len(asked)) == (32, 0, 32)
+    assert again.dataset.document == first.dataset.document
+
+
+def test_a_server_that_fails_rejects_no_variant_and_makes_no_set(tmp_path):
+    """What a server did not answer is still to be written; it is no draft, and no objection to one."""
+
+    def flaky(text, before):
+        return failure(500) if before == 0 and "bare subject" in text else reply(text)
+
+    with serving(flaky) as served:
+        build = {"base_url": served.url, "max_retries": 0, "concurrency": 2}
+        with pytest.raises(WriterFailed, match=r"8 items wait for the writer; image 7, X1_discovery 0: .*HTTP 500"):
+            build_set(BASELINE, {7: SCENE}, "openai/w", tmp_path / "d.jsonl", **build)
+        built = build_set(BASELINE, {7: SCENE}, "openai/w", tmp_path / "d.jsonl", **build)
+        assert not any("draft before" in text for text in served.prompts)
+    assert (built.rejections, len(list(built.dataset.variants()))) == ((), 32)
+    assert (built.asked, built.spent.requests, built.spent.input, built.spent.output) == (8, 8, 8 * 12, 8 * 3)
+    assert built.spent.money is None
+
+
 def test_an_image_without_a_scene_graph_is_named_before_anything_is_asked(tmp_path):
     with pytest.raises(UsageError, match="1 images have no scene graph: 7"):
         build_set(BASELINE, {}, FunctionAdapter(lambda request: "x"), tmp_path / "d.jsonl")
+
+
+def test_a_set_that_has_variants_is_not_written_over(tmp_path):
+    with pytest.raises(UsageError, match="has constrained variants already"):
+        build_set(dataset_of(document((7,)), "set"), {7: SCENE}, FunctionAdapter(lambda r: "x"), tmp_path / "d.jsonl")
+    assert not (tmp_path / "d.jsonl").exists()
+
+
+def test_ctrl_c_lets_no_further_request_go_out_and_the_same_command_goes_on(tmp_path):
+    base = write(tmp_path / "base.json", BASELINE.document)
+    scenes = write(tmp_path / "scenes.json", [SCENE.model_dump()])
+    out, drafts = tmp_path / "main.json", tmp_path / "d.jsonl"
+    hold, asked = threading.Event(), threading.Event()
+
+    def slow(text, before):
+        asked.set()
+        hold.wait(60)
+        return reply(text)
+
+    with serving(lambda text, before: slow(text, before) if not hold.is_set() else reply(text)) as served:
+        words = ["ccrv", "build", base, "--scenes", scenes, "--writer", "openai/w", "--writer-base-url", served.url]
+        words += ["--drafts", drafts, "--out", out, "--concurrency", "2"]
+        command = [sys.executable, "-m", "dodiag", *map(str, words)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert asked.wait(60)
+        process.send_signal(signal.SIGINT)
+        hold.set()
+        _, said = process.communicate(timeout=60)
+        assert (process.returncode, out.exists()) == (130, False)
+        assert "the same command goes on" in said
+        paid = len(drafts.read_text().splitlines())
+        assert paid == served.requests < 32
+        again = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert again.returncode == 0
+        assert f"the writer: {32 - paid} requests" in again.stdout
+    assert len(list(load_dataset(out).variants())) == 32
 
 
 def test_scene_graphs_are_read_with_all_their_problems(tmp_path):
@@ -241,3 +325,19 @@ def test_scene_graphs_are_read_with_all_their_problems(tmp_path):
     assert {problem.where for problem in raised.value.problems} == {"entry 0", "image 7"}
     with pytest.raises(UsageError, match="is not a list"):
         read_scene_graphs(write(path, {}))
+    path.write_text("[" * 100_000, encoding="utf-8")
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_scene_graphs(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"nodes": [*SCENE.model_dump()["nodes"], {"object_id": 11, "name": "glass"}]}, "object 11 stands twice"),
+        ({"edges": [{"source_id": 99, "target_id": 11, "predicate": "hits"}]}, "object 99, which is not there"),
+        ({"nodes": [{"object_id": 1, "name": "cup", "bbox": [5, 5, 0, 9]}], "edges": []}, "object 1 has no extent"),
+    ],
+)
+def test_a_scene_that_contradicts_itself_is_refused(tmp_path, change, message):
+    with pytest.raises(InvalidInput, match=message):
+        read_scene_graphs(write(tmp_path / "scenes.json", [{**SCENE.model_dump(), **change}]))

@@ -62,7 +62,10 @@ def test_a_versioned_constraint_belongs_to_its_family_and_is_reported():
 def test_the_alias_of_the_rationale_is_read_first():
     raw = document()
     raw[0]["questions"][X_KEYS[0]][0]["causal_rationale"] = "the other one"
-    assert dataset_of(raw, "set").by_key[ItemKey(7, X_KEYS[0], 0)].rationale == "the other one"
+    raw[0]["questions"][X_KEYS[0]][1]["causal_rationale"] = None
+    items = dataset_of(raw, "set").by_key
+    assert items[ItemKey(7, X_KEYS[0], 0)].rationale == "the other one"
+    assert items[ItemKey(7, X_KEYS[0], 1)].rationale == "The hand → cup contact tips it."
 
 
 @pytest.mark.parametrize(
@@ -101,7 +104,28 @@ def _image(**fields):
     return lambda raw: raw[0].update(fields)
 
 
+def _version(raw):
+    versions = raw[0]["questions"][X_KEYS[1]][0]["main_set_versions"]
+    versions.append({**versions[1], "constraint_id": "Y2.1"})
+
+
+def _box(**old):
+    def change(raw):
+        spec = raw[0]["questions"][X_KEYS[1]][0]["main_set_versions"][1]["constraint_spec"]
+        del spec["target_bbox_xyxy"]
+        spec["target_bbox"] = old
+
+    return change
+
+
 BROKEN = [
+    (_version, "image 7, X2_prediction 0", "constraint Y2 twice (Y2 and Y2.1)"),
+    (_box(xyxy=5), "variant 1 (Y2), constraint_spec", "target_bbox_xyxy"),
+    (_box(xyxy=None), "variant 1 (Y2), constraint_spec", "target_bbox_xyxy"),
+    (_box(xywh=None), "variant 1 (Y2), constraint_spec", "target_bbox_xyxy"),
+    (_box(xywh=["a", 1, 2, 3]), "variant 1 (Y2), constraint_spec", "target_bbox_xyxy"),
+    (_box(xywh=[1, 2, 3]), "variant 1 (Y2), constraint_spec", "target_bbox_xyxy"),
+    (_spec(0, forbidden_terms=[]), "variant 0 (Y1), constraint_spec", "forbidden_terms"),
     (_without("question_text"), "image 7, X2_prediction 0", "question_text"),
     (_without("rationale"), "image 7, X2_prediction 0", "rationale"),
     (_image(image_id="7"), "entry 0", "image_id"),
@@ -136,7 +160,7 @@ def test_what_is_wrong_is_named_with_its_place(change, where, what):
 
 def test_all_problems_come_at_once():
     raw = document()
-    for change, _, _ in (BROKEN[0], BROKEN[6], BROKEN[8]):
+    for change in (_without("question_text"), _spec(0, symbol_map=3), _spec(3, csr_rule="json_schema")):
         change(raw)
     with pytest.raises(InvalidInput) as raised:
         dataset_of(raw, "set.json")

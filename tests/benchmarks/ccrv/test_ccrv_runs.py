@@ -8,7 +8,7 @@ import re
 import pytest
 from ccrv_sets import document, write
 from packs import picture
-from servers import failure, serving
+from servers import completion, failure, serving
 from typer.testing import CliRunner
 
 import dodiag
@@ -239,6 +239,70 @@ def test_an_empty_reply_fails_every_level_and_its_constraint(items, tmp_path):
     assert sum(found.notes.values()) == 40
 
 
+def test_a_judge_that_cannot_be_reached_takes_no_other_s_place_and_is_not_said_to_have_answered(items, tmp_path):
+    run = tmp_path / "run"
+    dodiag.run(items, model, run, quick=True, limit=1)
+    with serving(judge) as served:
+        first = judge_items(run, "openai/j", base_url=served.url)
+    assert (first.labelled, first.unlabelled, first.complete) == (first.asked, {}, True)
+    assert first.spent.requests == served.requests == first.asked
+    assert (first.spent.input, first.spent.output) == (12 * first.asked, 3 * first.asked)
+    with serving(lambda text, before: failure(500)) as served:
+        words = ("judge", run, "--judge", "openai/other", "--judge-base-url", served.url, "--max-retries", "0")
+        said = called(*words)
+    assert said.exit_code == 3
+    assert f"{first.asked} questions have no labels: the judge could not be reached" in said.stderr
+    assert ", 0 were answered" in said.output
+    found = score_items(run)
+    assert (found.judge, found.missing) == ("openai/j", {})
+    silent = judge_items(run, FunctionAdapter(lambda request: "Looks fine to me."))
+    assert (silent.labelled, silent.unlabelled) == (0, {"judge_parse": silent.asked})
+    assert silent.spent.requests == 2 * silent.asked, "a judge whose reply holds no labels is asked once more"
+    assert silent.complete
+
+
+def test_what_a_pack_leaves_out_is_in_no_denominator(tmp_path):
+    """A model without a fault has no fault, though some items of the set were never asked."""
+    raw = document((7, 8))
+    first, second = raw[0]["questions"][X_KEYS[0]]
+    del first["main_set_versions"][2]["constraint_spec"]["false_premise"]
+    del second["evaluation_rubric"]
+    raw[1]["questions"][X_KEYS[1]][0]["main_set_versions"].pop(1)
+    for image in (7, 8):
+        (tmp_path / f"{image}.jpg").write_bytes(picture("JPEG", (300, 240)))
+    dataset = dataset_of(raw, "set")
+    written = export_items(dataset, find_pictures(dataset, tmp_path), tmp_path / "pack")
+    assert {(left.where, left.reason) for left in written.left_out} == {
+        ("image 7, X1_discovery 0", "there is no false premise to inject as state 0"),
+        ("image 7, X1_discovery 1", "there is no rubric"),
+        ("image 8, X2_prediction 0", "there is no variant for Y2"),
+    }
+    dodiag.run(tmp_path / "pack", "sim:oracle", tmp_path / "run", quick=True)
+    found = score_items(tmp_path / "run")
+    assert (found.left_out, found.missing) == (3, {})
+    overall = found.scores.figures()
+    assert (overall.base_dcr, overall.dcr, overall.n, overall.base_n) == (1, 1, 13 * 4, 13)
+    shown = called("score", tmp_path / "run")
+    assert "3 items of the set are not in the pack, and in no figure" in shown.stderr
+    assert "missing" not in shown.stderr
+
+
+def test_a_set_without_constraints_is_not_exported_and_the_cure_is_named(tmp_path):
+    dataset = dataset_of(document((7,), constrained=False), "set")
+    (tmp_path / "7.jpg").write_bytes(picture("JPEG", (300, 240)))
+    with pytest.raises(UsageError, match="Name the file with constrained variants"):
+        export_items(dataset, find_pictures(dataset, tmp_path), tmp_path / "pack")
+
+
+def test_an_empty_reply_keeps_its_outcome_in_the_tables(items, tmp_path):
+    with serving(lambda text, before: completion(None, "content_filter")) as served:
+        dodiag.run(items, "openai/m", tmp_path / "run", base_url=served.url, quick=True)
+    table = item_outcomes(tmp_path / "run", "L1")
+    assert set(zip(table["outcome"], table["solved"], strict=True)) == {("refused", 0)}
+    (note,) = score_items(tmp_path / "run").notes
+    assert note.startswith("refused without a text")
+
+
 def test_a_run_of_another_task_is_refused(tmp_path):
     dodiag.run("dice_sum", "sim:default", tmp_path / "run", quick=True, limit=1)
     for act in (score_items, item_outcomes):
@@ -282,7 +346,9 @@ def test_people_are_compared_with_each_other_and_with_the_judge(judged, tmp_path
     assert found.people_dcr == pytest.approx((1 + 1 + 1 / 3 + 2 / 3) / 4)
     assert found.judge_dcr == pytest.approx((1 + 1 + 1 / 3 + 1 / 3) / 4)
     said = called("audit", judged, "--labels", tmp_path / "l.csv").output
-    assert "L2: 4 of 4 unanimous" in said
+    assert found.instances == 1
+    assert (found.people_dcr_limits, level["L3"].fleiss_limits) == (None, None)
+    assert "L2: 4 of 4 unanimous, Fleiss' kappa 1.000 [no limits]" in said
     assert "judge openai/j 66.7" in said
 
 
@@ -374,6 +440,20 @@ def test_using_and_ignoring_the_relation_have_the_same_levels_and_dcr(dice, tmp_
     assert capable[1]["RC"] == pytest.approx(0.75, abs=tolerance)
 
 
+def test_figures_are_printed_with_their_limits_by_image(tmp_path):
+    dodiag.run("ccrv", "sim:default", tmp_path / "run", quick=True)
+    shown = called("score", tmp_path / "run").output
+    assert "below each figure its limits at 95%, by image" in shown
+    figures = json.loads(called("score", tmp_path / "run", "--json").output)["figures"]
+    lower, upper = figures[0]["limits"]["dcr"]
+    assert lower < figures[0]["dcr"] < upper
+    lines = shown.splitlines()
+    below = lines[next(place for place, line in enumerate(lines) if line.startswith(" all")) + 1].split()
+    assert f"{math.floor(100 * lower + 0.01)}–{math.ceil(100 * upper - 0.01)}" in below
+    with pytest.raises(UsageError, match="cannot be written"):
+        called("score", tmp_path / "run", "--measure", "L1", "--out", tmp_path / "none" / "x.csv")
+
+
 def test_levels_need_answers_with_nothing_injected(dice, tmp_path):
     export_dice_levels(dice, tmp_path / "pack")
     dodiag.run(tmp_path / "pack", "sim:default", tmp_path / "run", quick=True)
@@ -404,8 +484,11 @@ def test_the_commands_go_from_a_set_to_its_figures(tmp_path):
         said = called("judge", tmp_path / "run", "--judge", "openai/j", "--judge-base-url", served.url)
         assert f"{served.requests} questions were sent" in said.output
     assert "X4 intervention" in called("score", tmp_path / "run").output
-    figures = json.loads(called("score", tmp_path / "run", "--json").output)["figures"]
-    assert figures[0]["base_dcr"] == pytest.approx(2 / 3)
+    found = json.loads(called("score", tmp_path / "run", "--json").output)
+    assert found["left_out"] == 0
+    assert found["figures"][0]["base_dcr"] == pytest.approx(2 / 3)
+    assert (found["figures"][0]["images"], found["figures"][0]["limits"]["base_dcr"]) == (1, None)
+    assert "one image says nothing about others" in called("score", tmp_path / "run").output
     called("score", tmp_path / "run", "--measure", "L2", "--out", tmp_path / "l2.csv")
     assert len(dodiag.read_outcomes(tmp_path / "l2.csv")) == 80
 
@@ -417,6 +500,18 @@ def test_the_commands_refuse_what_they_cannot_do(tmp_path):
         (("score", tmp_path, "--y2", "loose"), "rule 'loose'"),
         (("score", tmp_path, "--measure", "L1"), "go together"),
         (("score", "--results", tmp_path / "x"), "need their set"),
+        (("score", "--results", tmp_path / "x", "--state", "1", "--y2", "strict"), "--state, --y2 says nothing about"),
+        (("export", "m.json", "--images", "vg", "--out", "o", "--view", "level"), "a set has no view 'level'"),
+        (("export", "m.json", "--images", "vg", "--out", "o", "--style", "cot"), "no style 'cot'"),
+        (
+            ("export", "m.json", "--images", "vg", "--out", "o", "--view", "diagnosis", "--style", "cot_a"),
+            "--style cot_a says nothing about the view diagnosis",
+        ),
+        (("score", tmp_path, "--set", tmp_path / "x"), "--set says nothing about a run"),
+        (
+            ("score", tmp_path, "--measure", "L1", "--out", "x", "--state", "1", "--json"),
+            "--state, --json says nothing",
+        ),
         (("dice", "--out", tmp_path / "o", "--view", "step"), "no ladder 'step'"),
         (("check", tmp_path / "none.json"), "cannot be read"),
     ]:
@@ -446,6 +541,11 @@ def test_released_result_files_are_scored_from_the_command_line(tmp_path):
     assert found["figures"][0]["dcr"] == pytest.approx(0.25)
     shown = called("score", "--results", path, "--set", path)
     assert "missing answers count as 0 here: 8 of 32 with a constraint, 0 of 8 without" in shown.stderr
+    matched = called("score", "--results", path, "--set", path, "--denominator", "matched")
+    assert re.search(r"^ all +Y4 +0 +8 ", matched.output, re.MULTILINE), "n is of the pairs that are averaged"
+    raw[0]["questions"][X_KEYS[1]][1]["main_set_versions"][0]["constrained_question"] = "Which?"
+    with pytest.raises(InvalidInput, match="image 7, X2_prediction 1, Y1: asks another question than the set"):
+        called("score", "--results", path, "--set", write(tmp_path / "other.json", raw))
     available = called("score", "--results", path, "--set", path, "--denominator", "available", "--json")
     assert json.loads(available.output)["figures"][0]["dcr"] == pytest.approx(1 / 3)
 
