@@ -176,6 +176,11 @@ class Plan:
             return islice((i for i in self.pack.instances() if i.id in wanted), self.limit)
         return islice(self.pack.instances(), self.limit)
 
+    def _selected_ids(self) -> Iterator[str]:
+        ids = () if self.pack is None else self.pack.instance_ids
+        wanted = None if self.instances is None else frozenset(self.instances)
+        return islice((i for i in ids if wanted is None or i in wanted), self.limit)
+
     def calls(self) -> Iterator[Call]:
         """Yield every call: by instance, then unit, question, configuration, draw. Nothing is kept."""
         position = 0
@@ -250,7 +255,7 @@ class Plan:
         content = {
             "template": TEMPLATE_VERSION,
             "pack": None if self.pack is None else self.pack.digest,
-            "media": None if self.pack is None else _media_digests(self.pack, self.selected()),
+            "media": None if self.pack is None else _media_digests(self.pack, self._selected_ids()),
             "task": task_to_dict(self.task),
             "design": _hashed_design(self),
             "units": self.asked_units,
@@ -283,14 +288,10 @@ def _hashed_selection(plan: Plan) -> dict[str, object]:
     return {"instances": None if named is None else sorted(named), "limit": limit}
 
 
-def _media_digests(pack: Pack, instances: Iterable[Instance]) -> dict[str, str]:
+def _media_digests(pack: Pack, instances: Iterable[str]) -> dict[str, str]:
     """Return SHA-256 of every medium of some instances, by its name in the pack."""
-    found: dict[str, str] = {}
-    for instance in instances if pack.media_kinds else ():
-        for name in instance.media:
-            if name not in found:
-                found[name] = _file_digest(pack, name)
-    return found
+    names = dict.fromkeys(name for instance in instances for name in pack.media_of(instance))
+    return {name: _file_digest(pack, name) for name in names}
 
 
 def _file_digest(pack: Pack, name: str) -> str:

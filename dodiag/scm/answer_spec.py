@@ -208,7 +208,7 @@ class AnswerSpec(BaseModel):
 
 
 _LABEL = re.compile(
-    r"\s*(?:[(\[]\s*([a-z])\s*[)\]]|([a-z])\s*(?:[)\]:]|\.?\s*$))(?!\s*(?:and\b|or\b|[,&+/]))",
+    r"\s*(?:[(\[]\s*([a-z])\s*[)\]]|([a-z])\s*(?:[)\]]|\.?\s*$)|((?-i:[A-Z]))\s*:)(?!\s*(?:and\b|or\b|[,&+/]))",
     re.IGNORECASE,
 )
 """What an option begins with, or is, that reads as the letter of one: ``(B) red``, ``B: red``, ``B``."""

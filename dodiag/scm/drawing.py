@@ -62,7 +62,17 @@ def _dot(graph: nx.DiGraph[str], task: TaskGraph) -> str:
 
 
 _MERMAID = str.maketrans(
-    {"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;", "#": "#35;", "%": "#37;", "`": "#96;", "\\": "#92;", "\n": " "}
+    {
+        "&": "&amp;",
+        '"': "&quot;",
+        "<": "&lt;",
+        ">": "&gt;",
+        "#": "#35;",
+        "%": "#37;",
+        "`": "#96;",
+        "\\": "#92;",
+        "\n": " ",
+    }
 )
 """Characters that end a label, or that Mermaid reads as a code, a directive or markup even inside one."""
 

@@ -56,6 +56,7 @@ class Pack:
     digest: str
     media_kinds: Mapping[str, int] = field(default_factory=dict, compare=False)
     _offsets: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
+    _media: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     def instances(self) -> Iterator[Instance]:
         """Yield the instances in file order, reading one line at a time."""
@@ -80,6 +81,10 @@ class Pack:
     def instance_ids(self) -> tuple[str, ...]:
         """The ids of the instances, in file order."""
         return tuple(self._offsets)
+
+    def media_of(self, instance_id: str) -> tuple[str, ...]:
+        """Return the names of the media that an instance lists, without reading it again."""
+        return self._media.get(instance_id, ())
 
     def medium(self, name: str) -> Path:
         """Return the path of one of the pack's media."""
@@ -123,6 +128,7 @@ def load_pack(path: str | Path) -> Pack:
         digest=scan.digest,
         media_kinds=scan.media_kinds,
         _offsets=scan.offsets,
+        _media=scan.media,
     )
 
 

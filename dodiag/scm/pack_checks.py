@@ -35,6 +35,8 @@ class Scan:
     ----------
     offsets : dict of str to int
         Where the line of each instance begins, in bytes.
+    media : dict of str to tuple of str
+        The media that each instance lists, of those that list any.
     per_unit : Counter of str
         How many questions each unit has.
     """
@@ -44,6 +46,7 @@ class Scan:
         self.file = folder / INSTANCES
         self.root = folder.resolve()
         self.offsets: dict[str, int] = {}
+        self.media: dict[str, tuple[str, ...]] = {}
         self.per_unit: Counter[str] = Counter()
         self._media: dict[str, Header | Trouble] = {}
         self._hash = hashlib.sha256()
@@ -107,6 +110,8 @@ class Scan:
         if instance.id in self.offsets:
             found.append((where, ("this id stands twice", "Give every instance its own id.")))
         self.offsets.setdefault(instance.id, offset)
+        if instance.media:
+            self.media.setdefault(instance.id, instance.media)
         found += [(where, got) for name in instance.media if isinstance(got := self._medium(name), tuple)]
         for name, count in Counter(instance.media).items():
             if count > 1:
