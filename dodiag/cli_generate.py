@@ -38,9 +38,11 @@ def generate(
     """Generate a fresh task pack whose truth is known by construction.
 
     Ctrl-C keeps what is finished, and the same command goes on from there. With all, packs that are there already are
-    left as they are, and tasks whose libraries are missing are left out and named.
+    left as they are (those that another command made are named), and tasks whose libraries are missing are left out and
+    named.
     """
-    from dodiag.benchmarks.generators import GENERATORS
+    from dodiag.benchmarks.generators import GENERATORS, Order
+    from dodiag.benchmarks.making import is_pack_of
     from dodiag.problems import MissingDependency, UsageError
 
     knobs = parsed_pairs(knob, "--knob")
@@ -50,16 +52,23 @@ def generate(
         return
     if knobs:
         raise UsageError("--knob is given for all tasks", "Each task has knobs of its own; generate them one by one.")
-    missing = []
+    missing, others = [], []
     for slug in GENERATORS:
         if (out / slug / "task.yaml").is_file():
-            typer.echo(f"{out / slug} is there already")
+            if is_pack_of(Order(slug, instances, seed), out / slug):
+                typer.echo(f"{out / slug} is there already")
+            else:
+                typer.echo(f"{out / slug} is another pack than this command makes", err=True)
+                others.append(slug)
             continue
         try:
             _one(slug, out / slug, instances, seed, knobs, processes, quiet)
         except MissingDependency as error:
             typer.echo(f"left out {slug}: {error}", err=True)
             missing.append(slug)
+    if others:
+        cure = "They are left as they are. Name another folder for --out."
+        raise UsageError(f"{len(others)} packs were there that another command made: {', '.join(others)}", cure)
     if missing:
         cure = "Install what is missing; the same command then makes these alone."
         raise MissingDependency(f"{len(missing)} tasks could not be made: {', '.join(missing)}", cure)
@@ -86,7 +95,9 @@ def _one(
     try:
         pack = generate_pack(task, out, instances=instances, seed=seed, knobs=knobs, workers=workers, progress=progress)
     except KeyboardInterrupt:
-        typer.echo(f"\ninterrupted; {staging_folder(out)} keeps what is finished: the same command goes on", err=True)
+        staged = staging_folder(out)
+        kept = f"{staged} keeps what is finished: the same command goes on"
+        typer.echo(f"\ninterrupted; {kept if staged.exists() else 'nothing was finished'}", err=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
     if live:
         typer.echo("", err=True)

@@ -80,7 +80,7 @@ class Order:
     Raises
     ------
     UsageError
-        If there is no such generator or knob, or a value is out of range.
+        If there is no such generator or knob, or a value is of another kind or out of range.
     """
 
     slug: str
@@ -92,6 +92,9 @@ class Order:
         module = self.generator
         if self.instances is None:
             object.__setattr__(self, "instances", module.INSTANCES)
+        for what, number in (("number of instances", self.instances), ("seed", self.seed)):
+            if isinstance(number, bool) or not isinstance(number, int):
+                raise UsageError(f"the {what} is {number!r}", "Give a whole number, such as 100.")
         if not 1 <= self.count <= MAX_INSTANCES:
             raise UsageError(f"cannot generate {self.instances} instances", f"Ask for 1 to {MAX_INSTANCES:,}.")
         if self.seed < 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import inspect
 import os
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
@@ -72,6 +74,14 @@ def test_a_negative_seed_is_refused() -> None:
         Order(QUICK, 1, -1)
 
 
+@pytest.mark.parametrize("number", [2.0, "2", True])
+def test_instances_and_seed_are_whole_numbers(number: int) -> None:
+    with pytest.raises(UsageError, match="number of instances"):
+        Order(QUICK, number)
+    with pytest.raises(UsageError, match="seed"):
+        Order(QUICK, 1, number)
+
+
 @pytest.mark.parametrize(
     ("knobs", "match"),
     [
@@ -98,6 +108,22 @@ def test_a_folder_that_holds_something_is_refused_and_left_alone(tmp_path: Path)
         make_pack(Order(QUICK, 1), tmp_path / "file" / "pack")
     assert (tmp_path / "pack" / "mine.txt").read_text() == (tmp_path / "file").read_text() == "keep"
     assert names(tmp_path) == ["file", "pack"]
+
+
+def test_a_folder_that_a_pack_cannot_take_the_place_of_is_refused_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "folder")
+    with pytest.raises(UsageError, match=r"is a link.*link/pack"):
+        make_pack(Order(QUICK, 1), tmp_path / "link")
+    monkeypatch.chdir(tmp_path / "folder")
+    for out in (Path(), tmp_path / "folder"):
+        with pytest.raises(UsageError, match="is the current folder"):
+            make_pack(Order(QUICK, 1), out)
+    assert names(tmp_path) == ["folder", "link"]
+    make_pack(Order(QUICK, 1), Path("pack"))
+    assert names(tmp_path / "folder") == ["pack"]
 
 
 def test_a_pack_is_whole_carries_its_card_and_begins_with_the_shorter_one(tmp_path: Path) -> None:
@@ -165,6 +191,20 @@ def test_another_order_for_the_same_place_starts_anew(tmp_path: Path) -> None:
     assert contents(tmp_path / "pack") == contents(tmp_path / "other")
 
 
+@pytest.mark.parametrize("instances", [1, 3, 4, 6])
+def test_a_pack_that_is_continued_with_another_number_is_the_one_of_that_number(tmp_path: Path, instances: int) -> None:
+    def stop(done: int) -> None:
+        if done == 3:
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        make_pack(Order(QUICK, 5, 1), tmp_path / "pack", progress=stop)
+    (staging_folder(tmp_path / "pack") / "media" / "0003.png").write_bytes(b"of an instance whose line was not written")
+    make_pack(Order(QUICK, instances, 1), tmp_path / "pack")
+    make_pack(Order(QUICK, instances, 1), tmp_path / "other")
+    assert contents(tmp_path / "pack") == contents(tmp_path / "other")
+
+
 def test_a_medium_that_was_lost_is_made_again(tmp_path: Path) -> None:
     def stop(done: int) -> None:
         if done == 3:
@@ -203,6 +243,67 @@ def test_processes_change_nothing_and_a_killed_command_goes_on(tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     subprocess.run([*command, str(tmp_path / "other"), "--workers", "1"], check=True, capture_output=True)
     assert contents(tmp_path / "pack") == contents(tmp_path / "other")
+
+
+def has_begun(staged: Path) -> bool:
+    lines = staged / "instances.jsonl"
+    return lines.exists() and lines.stat().st_size > 0
+
+
+def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    began = time.monotonic()
+    while not condition():
+        assert process.poll() is None
+        assert time.monotonic() - began < 60
+        time.sleep(0.01)
+
+
+def started(out: Path) -> subprocess.Popen[str]:
+    """Return a command that makes a pack in two processes, in a session of its own; they all have its pipes open."""
+    command = [sys.executable, "-m", "dodiag", "generate", QUICK, "--instances", "2000", "--workers", "2"]
+    return subprocess.Popen(
+        [*command, "--out", str(out)], start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
+def test_no_process_outlives_a_command_that_is_killed_alone(tmp_path: Path, end: signal.Signals) -> None:
+    killed = started(tmp_path / "pack")
+    try:
+        wait_until(lambda: has_begun(staging_folder(tmp_path / "pack")), killed)
+        os.kill(killed.pid, end)
+        _, said = killed.communicate(timeout=30)  # until the last process that has the pipe open is gone
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(killed.pid, signal.SIGKILL)
+    assert "Traceback" not in said
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the processes of a command are looked up in /proc")
+def test_ctrl_c_while_processes_start_is_answered_in_a_line(tmp_path: Path) -> None:
+    def importing() -> int:
+        children = Path(f"/proc/{command.pid}/task/{command.pid}/children").read_text().split()
+        maps = [Path(f"/proc/{child}/maps") for child in children]
+        return sum("site-packages" in file.read_text() for file in maps if file.exists())
+
+    command = started(tmp_path / "pack")
+    wait_until(lambda: importing() == 2, command)
+    os.killpg(command.pid, signal.SIGINT)
+    _, said = command.communicate(timeout=60)
+    assert command.returncode == 130
+    assert said.strip() == "interrupted; nothing was finished"
+    assert names(tmp_path) == []
+
+
+def test_ctrl_c_tells_where_what_is_finished_is_kept(tmp_path: Path) -> None:
+    staged = staging_folder(tmp_path / "pack")
+    command = started(tmp_path / "pack")
+    wait_until(lambda: has_begun(staged), command)
+    os.killpg(command.pid, signal.SIGINT)
+    _, said = command.communicate(timeout=60)
+    assert command.returncode == 130
+    assert said.strip() == f"interrupted; {staged} keeps what is finished: the same command goes on"
+    assert has_begun(staged)
 
 
 FULL = """
@@ -255,13 +356,20 @@ for name in ("mujoco", "music21", "verovio", "av"):
     sys.modules[name] = None
 from dodiag.cli import main
 sys.argv = ["dodiag", "generate", "all", "--instances", "1", "--workers", "1", "--out", {str(tmp_path / "all")!r}]
+sys.argv += ["--seed", sys.stdin.read()]
 main()
 """
     for attempt in range(2):
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+        done = subprocess.run([sys.executable, "-c", code], input="0", capture_output=True, text=True, timeout=300)
         assert done.returncode == 2
         assert "Traceback" not in done.stderr
         assert done.stderr.count("left out ") == len(GENERATORS) - 3
         assert "pip install" in done.stderr
         assert done.stdout.count("is there already") == 3 * attempt
+    made = contents(tmp_path / "all")
+    other = subprocess.run([sys.executable, "-c", code], input="1", capture_output=True, text=True, timeout=300)
+    assert other.returncode == 2
+    assert "3 packs were there that another command made: map_navigation, maze, multistep_reasoning" in other.stderr
+    assert "is there already" not in other.stdout
+    assert contents(tmp_path / "all") == made
     assert names(tmp_path / "all") == ["map_navigation", "maze", "multistep_reasoning"]

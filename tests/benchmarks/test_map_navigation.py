@@ -144,6 +144,24 @@ def test_the_pictures_say_what_the_instances_say(pack: Pack) -> None:
     assert truth_map_navigation.disagreements(pack.folder) == []
 
 
+@pytest.mark.parametrize(
+    ("index", "block"), [(896, (29, 35)), pytest.param(42, (18, 24), id="of one kind, nearly touching")]
+)
+def test_the_second_path_sees_a_street_under_two_icons(tmp_path: Path, index: int, block: tuple[int, int]) -> None:
+    instance, media = map_navigation.draw(77, index)
+    first, second = (np.array(instance.meta["junctions"][end]) for end in block)
+    along = (second - first) / np.linalg.norm(second - first)
+    marks = np.array([at for kind in instance.meta["marks"].values() for at in kind]) - first
+    across, ahead = np.abs(marks @ (-along[1], along[0])), marks @ along
+    assert np.linalg.norm(second - first) < 101
+    assert ((across < 1) & (ahead > 0) & (ahead < 101)).sum() == 2, "the block is short and has two icons"
+    (tmp_path / "media").mkdir()
+    for name, data in media.items():
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "instances.jsonl").write_text(instance.model_dump_json(), encoding="utf-8")
+    assert truth_map_navigation.disagreements(tmp_path) == []
+
+
 def test_the_second_path_notices_a_wrong_square_direction_and_count(pack: Pack, tmp_path: Path) -> None:
     lines = [json.loads(line) for line in (pack.folder / "instances.jsonl").read_text().splitlines()]
     (tmp_path / "media").symlink_to(pack.folder / "media")

@@ -32,16 +32,18 @@ MARK_COLOURS = {
     "petrol pump": (232, 84, 196),
 }
 SIGN = (214, 30, 44)
+ICON = 15
+"""Pixels around the middle of a mark or sign that show nothing of the street under it."""
 WORDS = {(0, -1): "north", (1, 0): "east", (0, 1): "south", (-1, 0): "west"}
 
-Ints = NDArray[np.int64]
+Ints = NDArray[np.int16]
 
 
 def middles_of(pixels: Ints, colour: tuple[int, int, int], least: int) -> list[tuple[float, float]]:
     """Return the middle of every patch of a colour on the map."""
-    near = np.abs(pixels - np.array(colour)).max(axis=2) < 12
+    near = (np.abs(pixels - np.array(colour, np.int16)) < 12).all(axis=2)
     near[:FRAME], near[FRAME + SIDE :], near[:, :FRAME], near[:, FRAME + SIDE :] = False, False, False, False
-    joined = ndimage.binary_closing(near, np.ones((5, 5)), iterations=2)
+    joined = ndimage.minimum_filter(ndimage.maximum_filter(near.view(np.uint8), 5), 5)
     labels, _ = ndimage.label(joined, np.ones((3, 3)))
     found = []
     for number, (rows, columns) in enumerate(ndimage.find_objects(labels), start=1):
@@ -64,6 +66,7 @@ class Seen:
         self.count = round(len(junctions) ** 0.5)
         self.marks = {kind: middles_of(pixels, colour, 25) for kind, colour in MARK_COLOURS.items()}
         self.signs = middles_of(pixels, SIGN, 100)
+        self.things = np.array([middle for kind in (*self.marks.values(), self.signs) for middle in kind])
         white = pixels.min(axis=2) > 246
         links = [(n, n + d) for n in range(len(junctions)) for d in (1, self.count) if self._neighbours(n, n + d)]
         self.streets = [link for link in links if self._is_street(white, *link)]
@@ -74,13 +77,18 @@ class Seen:
         return b < len(self.at) and (b - a == self.count) != (b - a == 1 and a // self.count == b // self.count)
 
     def _is_street(self, white: NDArray[np.bool_], a: int, b: int) -> bool:
-        """Return whether street colour lines both sides of the line between two junctions, nearly everywhere."""
+        """Return whether street colour lines both sides of the line between two junctions, beside what stands there.
+
+        On 1,000 maps the share of street colour is 0.66 or more on streets, 0.32 or less where there is none.
+        """
         shares = np.linspace(0.2, 0.8, 61)
         along = self.at[a] + shares[:, None] * (self.at[b] - self.at[a])
         across = np.array((-(self.at[b] - self.at[a])[1], (self.at[b] - self.at[a])[0]))
         across = across / np.linalg.norm(across)
-        lines = [np.rint(along + shift * across).astype(int) for shift in (-7.5, 7.5)]
-        return float(np.mean([white[line[:, 1], line[:, 0]].mean() for line in lines])) > 0.43
+        points = np.concatenate([along + shift * across for shift in (-7.5, 7.5)])
+        bare = (np.linalg.norm(points[:, None] - self.things, axis=2) > ICON).all(axis=1)
+        columns, rows = np.rint(points[bare]).astype(int).T
+        return bool(white[rows, columns].mean() > 0.48)
 
     def nearest(self, x: float, y: float) -> tuple[int, int]:
         """Return the street that a point is on."""
@@ -107,7 +115,7 @@ class Seen:
 def problems_of(folder: Path, instance: dict[str, Any]) -> Iterator[str]:
     """Yield what the picture says otherwise than the instance."""
     with Image.open(folder / instance["media"][0]) as opened:
-        pixels = np.asarray(opened.convert("RGB")).astype(int)
+        pixels = np.asarray(opened.convert("RGB")).astype(np.int16)
     meta = instance["meta"]
     seen = Seen(pixels, meta["junctions"], [name for _, _, name in meta["streets"]])
     names = {tuple(sorted((a, b))): name for a, b, name in meta["streets"]}
