@@ -39,19 +39,20 @@ _HOMES = {
     "repair_gains": "dodiag.bounds.instance_means",
     "rescore": "dodiag.runners.rescoring",
     "generate": "dodiag.api",
-    "open_pack": "dodiag.api",
+    "open_pack": "dodiag.opening",
 }
 
 __all__ = ["__version__", *sorted(_HOMES)]
 
 if TYPE_CHECKING:
-    from dodiag.api import generate, open_pack, resume, run
+    from dodiag.api import generate, resume, run
     from dodiag.bounds.diagnosis import Diagnosis, diagnose
     from dodiag.bounds.instance_means import repair_gains
     from dodiag.bounds.model_differences import model_differences
     from dodiag.bounds.scores import capabilities, contributions
     from dodiag.interventions.plan import Plan, make_plan
     from dodiag.interventions.price import price
+    from dodiag.opening import open_pack
     from dodiag.problems import DodiagError, InvalidInput
     from dodiag.runners.outcomes import outcomes, read_outcomes
     from dodiag.runners.reading import read_answer

@@ -180,10 +180,10 @@ def plan(
 
     The name of a shipped sample means that sample, as it does for run; --instances asks about the task graph alone.
     """
-    from dodiag.api import open_subject
     from dodiag.interventions.plan import make_plan
     from dodiag.interventions.price import Assumptions
     from dodiag.interventions.price import price as price_of
+    from dodiag.opening import open_subject
     from dodiag.scm.files import load_task
 
     options = planning(locals())
@@ -213,7 +213,7 @@ def plan(
             }
         )
     else:
-        from dodiag.report.tables import plan_table
+        from dodiag.report.plan_tables import plan_table
 
         show(plan_table(chosen, cost))
 
@@ -310,8 +310,8 @@ def run(
     Every reply is on disk before the next one is counted. Ctrl-C stops in order; the same command, or dodiag resume,
     goes on where the run stopped and pays for no call twice.
     """
-    from dodiag.api import open_pack
     from dodiag.api import run as run_pack
+    from dodiag.opening import open_pack
 
     options = planning(locals())
     opened = open_pack(pack)
@@ -370,8 +370,8 @@ def preview(
     no_media: NoMediaFlag = False,
 ) -> None:
     """Write the exact prompts and the annotated pictures that a run would send. No call is made."""
-    from dodiag.api import open_pack
     from dodiag.interventions.plan import make_plan
+    from dodiag.opening import open_pack
     from dodiag.runners.preview import write_preview
 
     options = planning(locals())

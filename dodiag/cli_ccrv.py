@@ -143,12 +143,12 @@ def dice(
     ] = None,
 ) -> None:
     """Write a set over rolled dice whose truth is known: which die stops one that is slid, and what follows."""
-    from dodiag.api import open_pack
     from dodiag.benchmarks.ccrv.dice import dice_set
     from dodiag.benchmarks.ccrv.dice_packs import export_dice_ladder, export_dice_levels
     from dodiag.benchmarks.ccrv.loader import written
     from dodiag.benchmarks.ccrv.packs import export_items
     from dodiag.cli_output import write_text
+    from dodiag.opening import open_pack
     from dodiag.scm.pack import load_pack
 
     made = dice_set(open_pack(pack), seed)

@@ -159,9 +159,9 @@ def dice(
 
     Scenes with too few dice for the distractors are left out and counted.
     """
-    from dodiag.api import open_pack
     from dodiag.benchmarks.mmcot.dice_chains import Recipe
     from dodiag.benchmarks.mmcot.dice_questions import export_chains
+    from dodiag.opening import open_pack
 
     written = export_chains(open_pack(pack), out, Recipe(visual, logical, poses), seed)
     typer.echo(f"wrote {out}: {written.instances:,} instances, {written.questions:,} questions")

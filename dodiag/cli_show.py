@@ -99,7 +99,7 @@ def show_call(
 
 
 def _write_sheet(folder: Path, file: Path, limit: int, instance: str | None) -> None:
-    from dodiag.api import open_pack
+    from dodiag.opening import open_pack
     from dodiag.problems import UsageError
     from dodiag.report.contact_sheet import contact_sheet, spread
 

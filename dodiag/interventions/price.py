@@ -309,7 +309,7 @@ def _media_tokens(pack: Pack, instance: Instance, rule: MediaRule) -> float:
 
 
 def _file_tokens(pack: Pack, name: str, rule: MediaRule) -> float:
-    size = _picture_size(pack, name)
+    size = pack.headers[name].size
     frames = 1
     if size is None:
         try:
@@ -331,16 +331,6 @@ def medium_tokens(medium: Medium) -> float:
             return picture.size[0] * picture.size[1] / PIXELS_PER_TOKEN
     except (OSError, Image.DecompressionBombError):
         return VIDEO_TOKENS
-
-
-def _picture_size(pack: Pack, name: str) -> tuple[int, int] | None:
-    from PIL import Image
-
-    try:
-        with Image.open(pack.medium(name)) as picture:
-            return picture.size
-    except (OSError, Image.DecompressionBombError):
-        return None
 
 
 def duration(seconds: float) -> str:

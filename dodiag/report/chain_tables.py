@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from dodiag.bounds.chain_steps import ChainStep, ChainSteps
-from dodiag.report.tables import new_table, score_cell, with_limits
+from dodiag.report.style import new_table
+from dodiag.report.tables import score_cell, with_limits
 from dodiag.scm.graph import TaskGraph
 from dodiag.vocabulary import Contrast
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from dodiag.bounds.model_differences import ModelDifference, ModelDifferences
 from dodiag.bounds.table import checked
 from dodiag.report.call_view import harmless
-from dodiag.report.tables import new_table
+from dodiag.report.style import new_table
 from dodiag.scm.graph import TaskGraph
 from dodiag.vocabulary import Contrast
 

@@ -11,7 +11,8 @@ from rich.text import Text
 
 from dodiag.bounds.diagnosis import Diagnosis, Finding
 from dodiag.bounds.scores import Score
-from dodiag.report.tables import interval, new_table, score_cell
+from dodiag.report.style import new_table
+from dodiag.report.tables import interval, score_cell
 from dodiag.scm.graph import TaskGraph
 
 _TITLES = {

@@ -16,7 +16,7 @@ from dodiag.bounds.diagnosis import Finding
 from dodiag.report.call_view import harmless
 from dodiag.report.numbers import limits, number, share, spread, with_limits
 from dodiag.report.overview import Overview, ToFix, ordered
-from dodiag.report.tables import new_table
+from dodiag.report.style import new_table
 from dodiag.vocabulary import Contrast
 
 ABREAST = 5

@@ -18,7 +18,7 @@ from dodiag.scm.coordinates import Coordinate, centre, decimals, iou, other_boxe
 
 __all__ = [
     "LETTERS", "Answer", "AnswerSpec", "AnswerType", "Members", "Shape", "Units", "draw_incorrect", "normalise",
-    "plain_number", "same_answer", "set_difference", "show_answer", "unwrapped",
+    "plain_number", "same_answer", "set_difference", "show_answer", "surely_has_others", "unwrapped",
 ]  # fmt: skip
 
 NEIGHBOURHOOD = 2
@@ -196,6 +196,13 @@ def unwrapped(text: str) -> str:
 def _folded(text: str) -> str:
     """Return a text as two that are the same are compared: unwrapped, without case and the full stop at its end."""
     return unwrapped(unwrapped(text).strip(" .")).casefold().strip(" .")
+
+
+def surely_has_others(truth: Answer, spec: AnswerSpec) -> bool:
+    """Return whether it is plain, without a draw, that an incorrect answer can be drawn; False leaves it open."""
+    if spec.type is AnswerType.CHOICE:
+        return len(spec.letters) > 1
+    return spec.type is AnswerType.INTEGER and bool(_neighbours(int(truth), spec))  # type: ignore[arg-type]
 
 
 def draw_incorrect(truth: Answer, spec: AnswerSpec, seed: str) -> Answer:

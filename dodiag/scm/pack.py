@@ -5,6 +5,7 @@ Instances are streamed: a pack is checked and read line by line and never held i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,7 @@ from dodiag.scm.instances import (
     instance_lines,
     spec_of,
 )
+from dodiag.scm.media import Header
 from dodiag.scm.pack_checks import Scan
 
 __all__ = [
@@ -44,8 +46,8 @@ class Pack:
     questions_per_unit : mapping of str to int
     digest : str
         SHA-256 of the task graph and of every instance line: the pack's content, not its place.
-    media_kinds : mapping of str to int
-        How many files of each MIME type the instances list.
+    headers : mapping of str to Header
+        What the header of each medium says, by the medium's name.
     """
 
     folder: Path
@@ -54,7 +56,7 @@ class Pack:
     question_count: int
     questions_per_unit: Mapping[str, int]
     digest: str
-    media_kinds: Mapping[str, int] = field(default_factory=dict, compare=False)
+    headers: Mapping[str, Header] = field(default_factory=dict, repr=False, compare=False)
     _offsets: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
     _media: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
 
@@ -81,6 +83,11 @@ class Pack:
     def instance_ids(self) -> tuple[str, ...]:
         """The ids of the instances, in file order."""
         return tuple(self._offsets)
+
+    @property
+    def media_kinds(self) -> Mapping[str, int]:
+        """How many files of each MIME type the instances list."""
+        return Counter(header.mime for header in self.headers.values())
 
     def media_of(self, instance_id: str) -> tuple[str, ...]:
         """Return the names of the media that an instance lists, without reading it again."""
@@ -126,7 +133,7 @@ def load_pack(path: str | Path) -> Pack:
         question_count=scan.per_unit.total(),
         questions_per_unit={unit: scan.per_unit[unit] for unit in task.units},
         digest=scan.digest,
-        media_kinds=scan.media_kinds,
+        headers=scan.headers,
         _offsets=scan.offsets,
         _media=scan.media,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from dodiag.problems import Problem, shortened, shown
-from dodiag.scm.answers import Answer, AnswerSpec, draw_incorrect, normalise, same_answer
+from dodiag.scm.answers import Answer, AnswerSpec, draw_incorrect, normalise, same_answer, surely_has_others
 from dodiag.scm.field_errors import explain
 from dodiag.scm.files import task_to_dict
 from dodiag.scm.graph import TaskGraph
@@ -57,9 +57,9 @@ class Scan:
         return self._hash.hexdigest()
 
     @property
-    def media_kinds(self) -> Mapping[str, int]:
-        """How many files of each MIME type the instances list."""
-        return Counter(header.mime for header in self._media.values() if isinstance(header, Header))
+    def headers(self) -> dict[str, Header]:
+        """What the header of each medium says, by the medium's name."""
+        return {name: header for name, header in self._media.items() if isinstance(header, Header)}
 
     def run(self) -> list[Problem]:
         """Read the file and return every problem of it."""
@@ -274,7 +274,7 @@ def _repeated_keys(text: bytes) -> list[str]:
     repeated: list[str] = []
 
     def pairs(items: list[tuple[str, Any]]) -> None:
-        if len({key for key, _ in items}) < len(items):
+        if len(dict(items)) < len(items):
             repeated.extend(key for key, count in Counter(key for key, _ in items).items() if count > 1)
 
     json.loads(text, object_pairs_hook=pairs)
@@ -362,7 +362,7 @@ def _answer_troubles(task: TaskGraph, instance: Instance, question: Question, in
         return
     if question.incorrect is not None:
         yield from _incorrect_troubles(question.incorrect, truth, spec)
-    elif injected:
+    elif injected and not surely_has_others(truth, spec):
         try:
             draw_incorrect(truth, spec, draw_seed(task, instance, question))
         except ValueError as error:

@@ -12,7 +12,8 @@ from dodiag.bounds.scores import Score
 from dodiag.interventions.plan import make_plan
 from dodiag.interventions.price import Assumptions, price
 from dodiag.report.diagnosis_tables import diagnosis_report
-from dodiag.report.tables import interval, outcome_line, plan_table, score_cell, with_limits
+from dodiag.report.plan_tables import plan_table
+from dodiag.report.tables import interval, outcome_line, score_cell, with_limits
 from dodiag.scm.answers import AnswerSpec
 from dodiag.scm.files import load_task
 from dodiag.scm.graph import TaskGraph

@@ -18,6 +18,7 @@ from dodiag.scm.answers import (
     same_answer,
     set_difference,
     show_answer,
+    surely_has_others,
     unwrapped,
 )
 from dodiag.scm.coordinates import iou
@@ -419,3 +420,21 @@ def test_lettered_choices_have_to_be_in_order():
     assert AnswerSpec(type="choice", choices={"A": "x", "B": "y"}).choices == ("x", "y")
     with pytest.raises(ValidationError):
         AnswerSpec(type="choice", choices={"B": "x", "A": "y"})
+
+
+@given(
+    st.sampled_from(
+        [{"type": "choice", "choices": ["red", "blue"]}, {"type": "integer"}, {"type": "integer", "max": 4}]
+    ),
+    st.integers(0, 4),
+    st.integers(0, 4),
+)
+def test_what_surely_has_others_has_others(fields, value, low):
+    assume(low <= fields.get("max", low))
+    spec = AnswerSpec.model_validate(fields if fields["type"] == "choice" else fields | {"min": low})
+    truth = "A" if fields["type"] == "choice" else value
+    if surely_has_others(truth, spec):
+        assert draw_incorrect(truth, spec, "seed") != truth
+    else:
+        with pytest.raises(ValueError, match="other"):
+            draw_incorrect(truth, spec, "seed")
