@@ -179,6 +179,15 @@ def test_the_truth_names_the_root_and_the_wrong_cause_somebody_else(cases: list[
                 assert case.world.agent(case.root).name not in wrong
 
 
+def test_where_nobody_else_is_seen_the_wrong_cause_still_fits_the_question(cases: list[Case]) -> None:
+    """Nobody sets off because an ambulance comes, and nobody brakes because a passenger has got in."""
+    said: dict[bool, set[str]] = {True: set(), False: set()}
+    for case in cases:
+        said[case.effect.what == "sets off"] |= {blamed(case, None, np.random.default_rng(seed)) for seed in range(12)}
+    assert len(said[True]) == len(said[False]) == 3
+    assert not said[True] & said[False]
+
+
 # Packs
 
 

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import string
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from dodiag.benchmarks.cadet.dashcam_counting_again import (
+    LARGEST_GAP,
+    MOVED,
+    Pair,
+    Stock,
+    draw_wrong,
+    evenly,
+    likely_points,
+)
 from dodiag.benchmarks.cadet.dashcam_counting_scenes import KINDS, MOTIONS, Drive, Motion, Side
 from dodiag.benchmarks.cadet.traffic.agents import Driver
-from dodiag.benchmarks.cadet.traffic.footage import Footage, Point
-from dodiag.benchmarks.cadet.traffic.points import (
-    APART,
-    OPTIONS,
-    POINTS,
-    carried,
-    framed,
-    outside,
-    point_text,
-    shuffled_points,
-)
+from dodiag.benchmarks.cadet.traffic.footage import Footage
+from dodiag.benchmarks.cadet.traffic.points import POINTS, places_of, point_text
 from dodiag.scm.pack import Question
 
 LETTERS = string.ascii_uppercase
@@ -38,17 +39,6 @@ MOTION_TEXTS: dict[Motion, str] = {
     "same way": "It drives in the same direction as the camera car all the time",
     "oncoming": "It drives towards the camera car, coming the other way, all the time",
 }
-LARGEST_GAP = 2
-"""Seconds between the two frames of a re-identification."""
-
-PACES = ((5.5, 8.5), (5.5, 8.5), (5.5, 8.5), (11.5, 17.5), (1.5, 5.5))
-"""Metres per second by which things come nearer: what stands, what comes the other way, what drives the same way."""
-
-SWAP = 22.0
-"""Pixels within which another agent takes the place of a point that nothing is at."""
-
-MOVED = 14.0
-"""Pixels between the two places at least: of what keeps its place in the frame there is nothing to find."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,29 +147,25 @@ def side_of(seen: Seen, agent_id: str) -> Side:
     return "left" if seen.drive.world.agent(agent_id).d > 0 else "right"  # type: ignore[union-attr]
 
 
-def again(seen: Seen, rng: np.random.Generator, count: int, before: Sequence[Question]) -> list[Question]:
-    """Return up to `count` questions of X3: which point lies on the same agent at another second."""
+def again(seen: Seen, rng: np.random.Generator, count: int, before: Sequence[Question], stock: Stock) -> list[Question]:
+    """Return up to `count` questions of X3: which point lies on the same agent at another second.
+
+    Parameters
+    ----------
+    seen : Seen
+    rng : numpy.random.Generator
+    count : int
+    before : sequence of Question
+        Of X1; a question needs those about its agent at its two seconds.
+    stock : Stock
+        Where things come to in other drives.
+    """
     ids = {question.id for question in before}
-    names = sorted({name for name, _ in seen.sightings})
-    pairs: dict[str, list[tuple[int, int]]] = {}
-    for name in names:
-        keys = seen.footage.clear_keys(name)
-        points = {key: seen.footage.sightings[name, key].point for key in keys}
-        pairs[name] = [
-            (a, b)
-            for a in keys
-            for b in keys
-            if 0 < abs(b - a) <= LARGEST_GAP and math.dist(points[a], points[b]) >= MOVED
-        ]
-    pool = [(name, number) for name in names for number in range(len(pairs[name]))]
     found = []
-    for place in even(pool, {name: name for name in names}, len(pool), rng):
-        name, number = pool[place]
-        first, second = pairs[name][number]
-        options = _places(seen, name, first, second, rng)
-        if options is None:
-            continue
-        texts, right = options
+    for pair, wrong in evenly(list(_pairs(seen, stock, rng)), count, rng):
+        name, first, second = pair.agent, pair.first, pair.second
+        points = [seen.footage.sightings[name, second].point, *wrong]
+        order = [int(place) for place in rng.permutation(len(points))]
         start = point_text(seen.footage.sightings[name, first].point)
         what = "pedestrian" if seen.kind(name) == "pedestrian" else "vehicle"
         needed = tuple(q for q in (f"X1-{name}-{first}", f"X1-{name}-{second}") if q in ids)
@@ -190,50 +176,28 @@ def again(seen: Seen, rng: np.random.Generator, count: int, before: Sequence[Que
                 f"At {first}.0 s of the video the point {start} lies on a {what}. Which of these points lies on the "
                 f"same {what} at {second}.0 s? {POINTS}"
             ),
-            choices=texts,
-            answer=LETTERS[right],
+            choices=tuple(point_text(points[place]) for place in order),
+            answer=LETTERS[order.index(0)],
             requires=needed or None,
         )
         found.append(question)
-    keep = {int(i) for i in rng.permutation(len(found))[:count]}
-    return [question for number, question in enumerate(found) if number in keep]
+    return sorted(found, key=lambda question: question.id)
 
 
-def _places(
-    seen: Seen, name: str, first: int, second: int, rng: np.random.Generator
-) -> tuple[tuple[str, ...], int] | None:
-    """Draw the points of a re-identification: where this agent, or others, could have come to in the meantime."""
-    before, there = seen.footage.sightings[name, first], seen.footage.sightings[name, second]
-    others = [
-        sighting.point
-        for other in seen.footage.names
-        if other != name and (sighting := seen.footage.sightings.get((other, second))) is not None
-    ]
-    others = [others[int(i)] for i in rng.permutation(len(others))]
-    chosen: list[Point] = [there.point]
-    for _ in range(200):
-        if len(chosen) == OPTIONS:
-            break
-        pace = PACES[int(rng.integers(len(PACES)))]
-        later = before.depth - float(rng.uniform(*pace)) * (second - first)
-        point = carried(before.point, before.depth, later)
-        if point is None:
-            continue
-        near = [other for other in others if math.dist(other, point) < SWAP]
-        if near:
-            point = near[0]
-            others.remove(point)
-        else:
-            point = (point[0] + round(float(rng.normal(scale=2.5))), point[1] + round(float(rng.normal(scale=2))))
-        moved = math.dist(point, before.point) >= MOVED
-        if (
-            moved
-            and framed(point)
-            and outside(point, there.box)
-            and all(math.dist(point, other) >= APART for other in chosen)
-        ):
-            chosen.append(point)
-    return shuffled_points(chosen, rng)
+def _pairs(seen: Seen, stock: Stock, rng: np.random.Generator) -> Iterator[Pair]:
+    """Yield who can be found again, when, and with which wrong points."""
+    for name in sorted({name for name, _ in seen.sightings}):
+        people = seen.kind(name) == "pedestrian"
+        alike = [other for other in seen.footage.names if (seen.kind(other) == "pedestrian") == people]
+        keys = seen.footage.clear_keys(name)
+        for first, second in itertools.permutations(keys, 2):
+            start, there = seen.footage.sightings[name, first], seen.footage.sightings[name, second]
+            if abs(second - first) <= LARGEST_GAP and math.dist(start.point, there.point) >= MOVED:
+                likely = likely_points(start.point, start.depth, stock[people, second - first])
+                others = places_of(seen.footage, alike, name, second)
+                wrong = draw_wrong((there.point, there.box), likely, others, rng)
+                if wrong:
+                    yield Pair(name, first, second, wrong)
 
 
 def motions(seen: Seen, rng: np.random.Generator, before: Sequence[Question]) -> list[Question]:

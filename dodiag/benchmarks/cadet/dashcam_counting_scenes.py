@@ -18,6 +18,9 @@ from dodiag.benchmarks.cadet.traffic.rules import STEP, Run, simulate
 from dodiag.benchmarks.cadet.traffic.staging import in_frame
 
 SECONDS = 7.0
+SPEEDS = (4.0, 12.0)
+"""Metres per second of the camera car; they differ much, or one could foresee where what stands comes to."""
+
 CLEAR_SECONDS = 2
 """Whole seconds at which a counted vehicle is clearly seen, at least."""
 
@@ -137,13 +140,38 @@ def draw_drive(rng: np.random.Generator, focus: int, others: int, walkers: int, 
     rejected : Counter
         Reasons, added to.
     """
+    drive = _stage(rng, focus, others, walkers)
+    reason = "no room for all" if drive is None else _wrong(drive)
+    if reason:
+        rejected[reason] += 1
+        return None
+    return drive
+
+
+def other_runs(rng: np.random.Generator, focus: int, others: int, walkers: int) -> Iterator[tuple[Run, set[str]]]:
+    """Yield another drive with the ids of those in it who move as in a drive that is kept; nothing where none fits.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    focus, others, walkers : int
+        As in :func:`draw_drive`.
+    """
+    drive = _stage(rng, focus, others, walkers)
+    if drive is not None and not _off_plan(drive, 0):
+        drivers = drive.world.drivers
+        fit = {driver.id for column, driver in enumerate(drivers) if column and not _off_plan(drive, column)}
+        yield drive.run, fit | {walker.id for walker in drive.world.walkers}
+
+
+def _stage(rng: np.random.Generator, focus: int, others: int, walkers: int) -> Drive | None:
+    """Draw a drive and let it run; None where there is no room for all."""
     kind = str(rng.choice(KINDS))
     asked = ASKED[int(rng.choice(len(ASKED), p=ASKED_SHARES))]
-    speed = float(rng.uniform(5.5, 8.5))
+    speed = float(rng.uniform(*SPEEDS))
     parts = _cast(rng, kind, asked, focus, others)
     drivers = _placed(rng, parts, speed)
     if drivers is None:
-        rejected["no room for all"] += 1
         return None
     ego = Driver(EGO, "car", "white", 0.0, INNER, speed, speed)
     people = tuple(_strollers(rng, walkers, speed))
@@ -151,12 +179,7 @@ def draw_drive(rng: np.random.Generator, focus: int, others: int, walkers: int, 
     run = simulate(world, SECONDS)
     motions: dict[str, Motion] = {part.id: part.motion for part in parts}
     sides: dict[str, Side] = {part.id: part.side for part in parts}
-    drive = Drive(world, run, kind, asked, motions, sides)
-    reason = _wrong(drive)
-    if reason:
-        rejected[reason] += 1
-        return None
-    return drive
+    return Drive(world, run, kind, asked, motions, sides)
 
 
 def _cast(rng: np.random.Generator, kind: str, asked: Asked, focus: int, others: int) -> list[_Part]:
@@ -258,25 +281,10 @@ def _before_and_after(run: Run, column: int, starts: float) -> bool:
 def _wrong(drive: Drive) -> str:
     """Return why a run is not what its parts promise; empty where it is."""
     run = drive.run
-    for column, driver in enumerate(drive.world.drivers):
-        if driver.id == EGO:
-            if float(np.ptp(run.v[:, column])) > 2.5 or float(np.ptp(run.d[:, column])) > 0.1:
-                return "the camera car is held up"
-            continue
-        v, d = run.v[:, column], run.d[:, column]
-        motion = drive.motions[driver.id]
-        if driver.kind == drive.kind:
-            shown = sum(in_frame(run, column, round(key / STEP)) for key in range(int(SECONDS) + 1))
-            if shown < CLEAR_SECONDS:
-                return "a counted vehicle is out of the frame"
-        if motion == "sets off":
-            moving = np.flatnonzero(v > 0.5)
-            if not len(moving) or run.times[moving[0]] > SECONDS - 2 or abs(d[-1]) > PARKED - 1.5:
-                return "who should set off does not"
-            if driver.kind == drive.kind and not _before_and_after(run, column, float(run.times[moving[0]])):
-                return "a counted vehicle is out of the frame"
-        elif motion != "stands" and (float(v.min()) < 2.5 or float(np.ptp(d)) > 0.1):
-            return "who should drive on does not"
+    for column in range(len(drive.world.drivers)):
+        reason = _off_plan(drive, column)
+        if reason:
+            return reason
     for i in range(len(drive.world.drivers)):
         for j in range(i):
             first, second = drive.world.drivers[i], drive.world.drivers[j]
@@ -284,4 +292,27 @@ def _wrong(drive: Drive) -> str:
             across = np.abs(run.d[:, i] - run.d[:, j]) - (first.width + second.width) / 2
             if bool(((along < 0.8) & (across < 0.2)).any()):
                 return "two vehicles touch"
+    return ""
+
+
+def _off_plan(drive: Drive, column: int) -> str:
+    """Return why one vehicle does not move as its place says; empty where it does."""
+    run, driver = drive.run, drive.world.drivers[column]
+    v, d = run.v[:, column], run.d[:, column]
+    if driver.id == EGO:
+        held_up = float(np.ptp(v)) > 2.5 or float(np.ptp(d)) > 0.1
+        return "the camera car is held up" if held_up else ""
+    motion, counted = drive.motions[driver.id], driver.kind == drive.kind
+    if counted:
+        shown = sum(in_frame(run, column, round(key / STEP)) for key in range(int(SECONDS) + 1))
+        if shown < CLEAR_SECONDS:
+            return "a counted vehicle is out of the frame"
+    if motion == "sets off":
+        moving = np.flatnonzero(v > 0.5)
+        if not len(moving) or run.times[moving[0]] > SECONDS - 2 or abs(d[-1]) > PARKED - 1.5:
+            return "who should set off does not"
+        if counted and not _before_and_after(run, column, float(run.times[moving[0]])):
+            return "a counted vehicle is out of the frame"
+    elif motion != "stands" and (float(v.min()) < 2.5 or float(np.ptp(d)) > 0.1):
+        return "who should drive on does not"
     return ""

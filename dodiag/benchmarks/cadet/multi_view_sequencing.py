@@ -20,6 +20,8 @@ Rejected are
     is equally far away in two pictures, or in which no house tells the direction of time.
 What is drawn for state 1
     X1: a box around the reference in each picture.
+Left and right
+    In half of the instances the whole street is seen in a mirror: traffic keeps to the left there.
 Limits
     * The reference is the only vehicle that is met in motion; the others are parked.
     * A reference that stands is always in the parking strip, and one that drives is always in a lane.
@@ -27,7 +29,6 @@ Limits
 
 from __future__ import annotations
 
-import string
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -54,22 +55,23 @@ from dodiag.benchmarks.cadet.street.asking import (
     Rejected,
     balanced,
     choose,
-    jpeg,
     layout_facts,
     snapshot_facts,
     third,
 )
 from dodiag.benchmarks.cadet.street.cameras import RING, WIDTH
+from dodiag.benchmarks.cadet.street.ordering import order_question, ordering_task, pair_questions
 from dodiag.benchmarks.cadet.street.scene import Scene, View
+from dodiag.benchmarks.cadet.street.search import labelled, letters_of, search
+from dodiag.benchmarks.cadet.street.search import prepare as prepare
 from dodiag.benchmarks.cadet.street.state import KINDS
 from dodiag.benchmarks.generators import Drawn
 from dodiag.benchmarks.rendering import load_mujoco
 from dodiag.problems import UsageError
-from dodiag.scm.files import load_task
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.pack import Annotation, Instance, Question
 
-VERSION = "1"
+VERSION = "2"
 """Of this generator; raised whenever the same seed gives another pack."""
 
 INSTANCES = 154
@@ -125,6 +127,10 @@ class Evidence:
     moments: tuple[int, int]
     bearings: tuple[float, float]
 
+    def mirrored(self) -> Evidence:
+        """Return it as a mirror shows it: left for right."""
+        return replace(self, bearings=(-self.bearings[0], -self.bearings[1]))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Series:
@@ -138,24 +144,9 @@ class Series:
     rejected: Mapping[str, int]
 
 
-def prepare() -> None:
-    """Check that MuJoCo and a GL library are there.
-
-    Raises
-    ------
-    MissingDependency
-        If not.
-    """
-    load_mujoco()
-
-
 def task(seed: int = 0, knobs: Knobs = Knobs()) -> TaskGraph:
     """Return the shipped graph with the length of Y and the seed of the incorrect answers."""
-    shipped = load_task("multi_view_sequencing")
-    units = dict(shipped.units)
-    answer = units["Y"].answer.model_copy(update={"length": knobs.frames})
-    units["Y"] = units["Y"].model_copy(update={"answer": answer})
-    return replace(shipped, units=units, seed=seed)
+    return ordering_task("multi_view_sequencing", seed, knobs.frames)
 
 
 def draw(seed: int, index: int, knobs: Knobs = Knobs()) -> Drawn:
@@ -170,11 +161,10 @@ def draw(seed: int, index: int, knobs: Knobs = Knobs()) -> Drawn:
     """
     rng = np.random.default_rng((seed, index))
     what = ENCOUNTERS[balanced(seed, index, len(ENCOUNTERS))]
-    sequence = find(rng, what, tuple(KINDS)[balanced(seed, index, len(KINDS), stream=1)], knobs)
-    media = {
-        f"media/{index:04d}-{letter}.jpg": jpeg(sequence.pictures[moment], letter)
-        for letter, moment in zip(string.ascii_uppercase, sequence.order, strict=False)
-    }
+    kind = tuple(KINDS)[balanced(seed, index, len(KINDS), stream=1)]
+    sequence = find(rng, what, kind, knobs, keep_left=balanced(seed, index, 2, stream=2) == 1)
+    shown = [sequence.pictures[moment] for moment in sequence.order]
+    media = labelled(index, shown, letters_of(knobs.frames))
     instance = Instance(
         id=f"multi_view_sequencing-s{seed}-{index:04d}",
         media=tuple(media),
@@ -184,33 +174,42 @@ def draw(seed: int, index: int, knobs: Knobs = Knobs()) -> Drawn:
     return instance, media
 
 
-def find(rng: np.random.Generator, what: str, kind: str, knobs: Knobs) -> Series:
+def find(rng: np.random.Generator, what: str, kind: str, knobs: Knobs, *, keep_left: bool = False) -> Series:
     """Draw encounters until one is acceptable.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    what : str
+        What happens, one of :data:`ENCOUNTERS`.
+    kind : str
+        Of the reference.
+    knobs : Knobs
+    keep_left : bool
+        Whether traffic keeps to the left: the pictures, and all that is told of them, are those of the other side in a
+        mirror.
 
     Raises
     ------
     NoScene
         If none was found.
     """
-    rejected = Counter[str]()
-    drawings = 0
-    for _ in range(MAX_ENCOUNTERS):
-        try:
-            found = encounter(rng, what, kind, knobs.frames, knobs.traffic)
-            drawings += 1
-            pictures, views, evidence = shoot(found)
-        except Rejected as reason:
-            rejected[str(reason)] += 1
-            if drawings >= MAX_DRAWINGS:
-                break
-            continue
-        order = tuple(int(moment) for moment in rng.permutation(knobs.frames))
-        return Series(found, pictures, views, evidence, order, dict(rejected))
-    raise NoScene(f"no encounter shows a {kind} well ({what})", "Lower the knob frames or the knob traffic.")
+    failure = NoScene(f"no encounter shows a {kind} well ({what})", "Lower the knob frames or the knob traffic.")
+    found, (pictures, views, evidence), rejected = search(
+        lambda: encounter(rng, what, kind, knobs.frames, knobs.traffic),
+        lambda found: shoot(found, keep_left=keep_left),
+        MAX_ENCOUNTERS,
+        MAX_DRAWINGS,
+        failure,
+    )
+    order = tuple(int(moment) for moment in rng.permutation(knobs.frames))
+    return Series(found.mirrored() if keep_left else found, pictures, views, evidence, order, rejected)
 
 
-def shoot(found: Encounter) -> tuple[tuple[NDArray[np.uint8], ...], tuple[View, ...], Evidence | None]:
-    """Draw the pictures in order of time, and measure what they show.
+def shoot(
+    found: Encounter, *, keep_left: bool = False
+) -> tuple[tuple[NDArray[np.uint8], ...], tuple[View, ...], Evidence | None]:
+    """Draw the pictures in order of time, as a mirror shows them where traffic keeps left, and measure what they show.
 
     Raises
     ------
@@ -222,6 +221,7 @@ def shoot(found: Encounter) -> tuple[tuple[NDArray[np.uint8], ...], tuple[View, 
         for moment, snapshot in enumerate(found.snapshots):
             owners = scene.segment(snapshot, found.camera(moment))
             view = scene.visible(snapshot, found.camera(moment), owners).get("reference")
+            view = view.mirrored(WIDTH) if view is not None and keep_left else view
             _check_view(view)
             assert view is not None, "checked"
             views.append(view)
@@ -232,6 +232,9 @@ def shoot(found: Encounter) -> tuple[tuple[NDArray[np.uint8], ...], tuple[View, 
         pictures = tuple(
             scene.render(snapshot, found.camera(moment)) for moment, snapshot in enumerate(found.snapshots)
         )
+    if keep_left:
+        pictures = tuple(np.ascontiguousarray(picture[:, ::-1]) for picture in pictures)
+        evidence = evidence and evidence.mirrored()
     return pictures, tuple(views), evidence
 
 
@@ -281,7 +284,7 @@ def direction_of_time(found: Encounter, houses: list[dict[str, float]]) -> Evide
 
 def questions(sequence: Series, media: tuple[str, ...], rng: np.random.Generator) -> Iterator[Question]:
     """Yield the questions of one encounter."""
-    found, letters = sequence.encounter, string.ascii_uppercase[: len(media)]
+    found, letters = sequence.encounter, letters_of(len(media))
     name = found.reference(0).name
     opening = (
         "Seven cameras stand on the roof of the ego vehicle. Counter-clockwise from straight ahead they look at "
@@ -293,17 +296,12 @@ def questions(sequence: Series, media: tuple[str, ...], rng: np.random.Generator
     )
     yield from _places(sequence, opening, name, media, letters)
     yield from _viewpoints(sequence, opening, name, letters)
-    for first, second in combinations(range(len(media)), 2):
-        one, two = letters[first], letters[second]
-        nearer = found.distance(sequence.order[first]) < found.distance(sequence.order[second])
-        yield Question(
-            id=f"X3-{one}{two}",
-            unit="X3",
-            text=f"{opening} In which of the pictures {one} and {two} is the {name} nearer to the ego vehicle?",
-            choices=(f"picture {one}", f"picture {two}"),
-            answer="A" if nearer else "B",
-            requires=(f"X1-{one}", f"X1-{two}"),
-        )
+    yield from pair_questions(
+        "X3",
+        len(media),
+        lambda one, two: f"{opening} In which of the pictures {one} and {two} is the {name} nearer to the ego vehicle?",
+        lambda one, two: found.distance(sequence.order[one]) < found.distance(sequence.order[two]),
+    )
     yield Question(
         id="X4",
         unit="X4",
@@ -321,14 +319,8 @@ def questions(sequence: Series, media: tuple[str, ...], rng: np.random.Generator
         choices=choices,
         answer=letter,
     )
-    yield Question(
-        id="Y",
-        unit="Y",
-        text=f"{opening} Put all {len(media)} pictures in order of time, the earliest first, with the {name} as a "
-        "reference.",
-        choices=tuple(f"picture {letter}" for letter in letters),
-        answer=[letters[sequence.order.index(moment)] for moment in range(len(media))],
-    )
+    order = f"Put all {len(media)} pictures in order of time, the earliest first, with the {name} as a reference."
+    yield order_question(f"{opening} {order}", sequence.order)
 
 
 def _places(sequence: Series, opening: str, name: str, media: tuple[str, ...], letters: str) -> Iterator[Question]:

@@ -51,6 +51,13 @@ JUNCTION_ROOM = 16.0
 FACES = ("front", "rear", "side")
 
 
+OPPOSITE = {name: next(other for other in RING if RING[other] == -turn) for name, turn in RING.items()}
+"""The camera on the other side of the ring; of the front centre camera, itself."""
+MIDDLE_KEPT = 0.35
+"""Share of encounters that are kept for each picture, but one, with the reference in the middle third, where it is in
+more than half of the pictures otherwise."""
+
+
 @dataclass(frozen=True, slots=True)
 class Encounter:
     """An encounter in pictures.
@@ -76,6 +83,21 @@ class Encounter:
     cameras: tuple[str, ...]
     faces: tuple[str, ...]
     kind: str
+
+    def mirrored(self) -> Encounter:
+        """Return it as a mirror shows it, left for right: traffic keeps to the other side of the street."""
+        layout = replace(
+            self.layout,
+            buildings=tuple(replace(house, y=-house.y) for house in self.layout.buildings),
+            trees=tuple(replace(tree, y=-tree.y) for tree in self.layout.trees),
+        )
+        return replace(
+            self,
+            layout=layout,
+            snapshots=tuple(_mirrored(snapshot) for snapshot in self.snapshots),
+            egos=tuple((x, -y) for x, y in self.egos),
+            cameras=tuple(OPPOSITE[camera] for camera in self.cameras),
+        )
 
     def camera(self, moment: int) -> Camera:
         """Return the camera of one picture."""
@@ -140,6 +162,9 @@ def encounter(rng: np.random.Generator, what: str, kind: str, frames: int, traff
     reference = Vehicle("reference", kind, str(rng.choice(list(COLOURS))), float(ahead[0]), y, heading)
     egos = tuple((round(speed * time, 3), ego) for time in times)
     bare = _bare(what, [_moment(reference, velocity, [], [], time) for time in times], egos)
+    middle = sum(_shown_third(bare, moment) == 1 for moment in range(frames))
+    if rng.random() >= MIDDLE_KEPT ** (middle - 1):
+        raise Rejected("the middle third is frequent")
     layout = _draw_layout(rng, lanes, speed * times[-1], float(ahead[0]) if what == STANDS else None)
     taken = [
         (-6.0, ego - 1.6, speed * times[-1] + 6.0, ego + 1.6),
@@ -207,6 +232,14 @@ def _moment(
     )
 
 
+def _mirrored(snapshot: Snapshot) -> Snapshot:
+    return replace(
+        snapshot,
+        vehicles=tuple(replace(thing, y=-thing.y, heading=-thing.heading % 360) for thing in snapshot.vehicles),
+        pedestrians=tuple(replace(thing, y=-thing.y, heading=-thing.heading % 360) for thing in snapshot.pedestrians),
+    )
+
+
 def _bearing(snapshot: Snapshot, ego: tuple[float, float]) -> float:
     thing = snapshot["reference"]
     return float(np.degrees(np.arctan2(thing.y - ego[1], thing.x - ego[0])))
@@ -247,24 +280,27 @@ def _check(found: Encounter) -> None:
     if len(set(found.cameras)) < 3:
         raise Rejected("fewer than three cameras")
     for moment in moments:
-        if not _well_placed(found, moment):
+        if _shown_third(found, moment) is None:
             raise Rejected("the reference is cut or on the border of a third")
         if found.faces[moment] != "side" and not _end_in_frame(found, moment):
             raise Rejected("the end of the reference is off the picture")
 
 
-def _well_placed(found: Encounter, moment: int) -> bool:
-    """Return whether most of the reference's width is in the picture, and its middle clear of borders of thirds."""
+def _shown_third(found: Encounter, moment: int) -> int | None:
+    """Return in which third of the picture the middle of what is seen of the reference is.
+
+    None where most of its width is not in the picture, or its middle is near a border of thirds.
+    """
     thing, camera = found.reference(moment), found.camera(moment)
     places = np.array([(*corner, height) for corner in corners(thing) for height in (0.3, thing.size[2])])
     if ((places - camera.position) @ camera.axes[2]).min() < 0.5:
-        return False
+        return None
     pixels = camera.project(places)
     low, high = pixels.min(axis=0), pixels.max(axis=0)
     shown = np.clip((low, high), 0.0, (camera.width, camera.height))
     if np.prod(shown[1] - shown[0]) < MIN_BOX_SHARE * np.prod(high - low):
-        return False
-    return third(float(shown[:, 0].mean()), camera.width) is not None
+        return None
+    return third(float(shown[:, 0].mean()), camera.width)
 
 
 def _end_in_frame(found: Encounter, moment: int) -> bool:

@@ -25,11 +25,8 @@ Limits
 
 from __future__ import annotations
 
-import string
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from itertools import combinations
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,12 +37,14 @@ from dodiag.benchmarks.cadet.street.asking import (
     NoScene,
     Rejected,
     balanced,
-    jpeg,
     layout_facts,
     snapshot_facts,
 )
 from dodiag.benchmarks.cadet.street.cameras import HEIGHT, WIDTH
+from dodiag.benchmarks.cadet.street.ordering import order_question, ordering_task, pair_questions
 from dodiag.benchmarks.cadet.street.scene import Scene, View, anchor
+from dodiag.benchmarks.cadet.street.search import labelled, letters_of, search
+from dodiag.benchmarks.cadet.street.search import prepare as prepare
 from dodiag.benchmarks.cadet.street_view_ordering_points import decoys, options
 from dodiag.benchmarks.cadet.street_view_ordering_scene import (
     MIN_HEIGHT,
@@ -60,7 +59,6 @@ from dodiag.benchmarks.cadet.street_view_ordering_scene import (
 from dodiag.benchmarks.generators import Drawn
 from dodiag.benchmarks.rendering import load_mujoco
 from dodiag.problems import UsageError
-from dodiag.scm.files import load_task
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.pack import Annotation, Instance, Question
 
@@ -135,24 +133,9 @@ class Strip:
     rejected: Mapping[str, int]
 
 
-def prepare() -> None:
-    """Check that MuJoCo and a GL library are there.
-
-    Raises
-    ------
-    MissingDependency
-        If not.
-    """
-    load_mujoco()
-
-
 def task(seed: int = 0, knobs: Knobs = Knobs()) -> TaskGraph:
     """Return the shipped graph with the length of Y and the seed of the incorrect answers."""
-    shipped = load_task("street_view_ordering")
-    units = dict(shipped.units)
-    answer = units["Y"].answer.model_copy(update={"length": knobs.frames})
-    units["Y"] = units["Y"].model_copy(update={"answer": answer})
-    return replace(shipped, units=units, seed=seed)
+    return ordering_task("street_view_ordering", seed, knobs.frames)
 
 
 def draw(seed: int, index: int, knobs: Knobs = Knobs()) -> Drawn:
@@ -168,10 +151,8 @@ def draw(seed: int, index: int, knobs: Knobs = Knobs()) -> Drawn:
     rng = np.random.default_rng((seed, index))
     motion = MOTIONS[balanced(seed, index, len(MOTIONS))]
     strip = find(rng, motion, REFERENCE_KINDS[balanced(seed, index, len(REFERENCE_KINDS), stream=1)], knobs)
-    media = {
-        f"media/{index:04d}-{letter}.jpg": jpeg(strip.pictures[moment], letter)
-        for letter, moment in zip(string.ascii_uppercase, strip.order, strict=False)
-    }
+    shown = [strip.pictures[moment] for moment in strip.order]
+    media = labelled(index, shown, letters_of(knobs.frames))
     instance = Instance(
         id=f"street_view_ordering-s{seed}-{index:04d}",
         media=tuple(media),
@@ -189,23 +170,18 @@ def find(rng: np.random.Generator, motion: str, kind: str, knobs: Knobs) -> Stri
     NoScene
         If none was found.
     """
-    rejected = Counter[str]()
-    drawings = 0
-    for _ in range(MAX_DRIVES):
-        try:
-            bare = route(rng, motion, kind, knobs.frames, knobs.pace)
-            check_drive(bare.drive)
-            found = furnish(rng, bare, knobs.traffic)
-            drawings += 1
-            pictures, views, anchors = shoot(found, rng)
-        except Rejected as reason:
-            rejected[str(reason)] += 1
-            if drawings >= MAX_DRAWINGS:
-                break
-            continue
-        order = tuple(int(moment) for moment in rng.permutation(knobs.frames))
-        return Strip(found, pictures, views, anchors, order, dict(rejected))
-    raise NoScene(f"no drive shows a {kind} that {motion} well", "Lower the knob frames or the knob pace.")
+
+    def propose() -> Drive:
+        bare = route(rng, motion, kind, knobs.frames, knobs.pace)
+        check_drive(bare.drive)
+        return furnish(rng, bare, knobs.traffic)
+
+    failure = NoScene(f"no drive shows a {kind} that {motion} well", "Lower the knob frames or the knob pace.")
+    drive, (pictures, views, anchors), rejected = search(
+        propose, lambda drive: shoot(drive, rng), MAX_DRIVES, MAX_DRAWINGS, failure
+    )
+    order = tuple(int(moment) for moment in rng.permutation(knobs.frames))
+    return Strip(drive, pictures, views, anchors, order, rejected)
 
 
 def shoot(
@@ -249,7 +225,7 @@ def _height(view: View) -> int:
 
 def questions(strip: Strip, media: tuple[str, ...], rng: np.random.Generator) -> Iterator[Question]:
     """Yield the questions of one drive."""
-    letters = string.ascii_uppercase[: len(media)]
+    letters = letters_of(len(media))
     views = [strip.views[moment] for moment in strip.order]
     name = strip.drive.snapshots[0][strip.drive.reference].name
     opening = (
@@ -257,27 +233,34 @@ def questions(strip: Strip, media: tuple[str, ...], rng: np.random.Generator) ->
         f"random order and are lettered {letters[0]} to {letters[-1]}."
     )
     yield from _pointing(opening, name, strip, media, rng)
-    pairs = list(combinations(range(len(media)), 2))
-    for first, second in pairs:
-        one, two = letters[first], letters[second]
-        yield _pair(
-            "X2",
-            opening,
-            f"In which of the pictures {one} and {two} does the {name} look larger?",
-            (one, two),
-            _height(views[first]) > _height(views[second]),
-        )
-    for first, second in pairs:
-        one, two = letters[first], letters[second]
-        nearer = strip.drive.distance(strip.order[first]) < strip.drive.distance(strip.order[second])
-        text = f"In which of the pictures {one} and {two} is the {name} nearer to the car with the camera?"
-        yield _pair("X3", opening, text, (one, two), nearer)
-    for first, second in pairs:
-        one, two = letters[first], letters[second]
-        shift = views[second].centre[0] - views[first].centre[0]
-        if abs(shift) >= MIN_SHIFT:
-            text = f"In which of the pictures {one} and {two} is the {name} further to the left within the picture?"
-            yield _pair("X4", opening, text, (one, two), shift > 0)
+    yield from pair_questions(
+        "X2",
+        len(media),
+        lambda one, two: f"{opening} In which of the pictures {one} and {two} does the {name} look larger?",
+        lambda one, two: _height(views[one]) > _height(views[two]),
+    )
+    yield from pair_questions(
+        "X3",
+        len(media),
+        lambda one, two: (
+            f"{opening} In which of the pictures {one} and {two} is the {name} nearer to the car with the camera?"
+        ),
+        lambda one, two: strip.drive.distance(strip.order[one]) < strip.drive.distance(strip.order[two]),
+        ("X1-{0}", "X1-{1}", "X2-{0}{1}"),
+    )
+
+    def further_left(one: int, two: int) -> bool | None:
+        shift = views[two].centre[0] - views[one].centre[0]
+        return shift > 0 if abs(shift) >= MIN_SHIFT else None
+
+    yield from pair_questions(
+        "X4",
+        len(media),
+        lambda one, two: (
+            f"{opening} In which of the pictures {one} and {two} is the {name} further to the left within the picture?"
+        ),
+        further_left,
+    )
     yield Question(
         id="X5",
         unit="X5",
@@ -285,35 +268,14 @@ def questions(strip: Strip, media: tuple[str, ...], rng: np.random.Generator) ->
         choices=MOTION_OPTIONS,
         answer="ABCD"[MOTIONS.index(strip.drive.motion)],
     )
-    yield Question(
-        id="Y",
-        unit="Y",
-        text=f"{opening} Put all {len(media)} pictures in order of time, the earliest first. The {name} may serve as a "
-        "reference.",
-        choices=tuple(f"picture {letter}" for letter in letters),
-        answer=[letters[strip.order.index(moment)] for moment in range(len(media))],
-    )
-
-
-def _pair(unit: str, opening: str, text: str, letters: tuple[str, str], first: bool) -> Question:
-    one, two = letters
-    requires = [f"X1-{one}", f"X1-{two}"]
-    if unit == "X3":
-        requires.append(f"X2-{one}{two}")
-    return Question(
-        id=f"{unit}-{one}{two}",
-        unit=unit,
-        text=f"{opening} {text}",
-        choices=(f"picture {one}", f"picture {two}"),
-        answer="A" if first else "B",
-        requires=tuple(requires),
-    )
+    order = f"Put all {len(media)} pictures in order of time, the earliest first. The {name} may serve as a reference."
+    yield order_question(f"{opening} {order}", strip.order)
 
 
 def _pointing(
     opening: str, name: str, strip: Strip, media: tuple[str, ...], rng: np.random.Generator
 ) -> Iterator[Question]:
-    for place, letter in enumerate(string.ascii_uppercase[: len(media)]):
+    for place, letter in enumerate(letters_of(len(media))):
         view = strip.views[strip.order[place]]
         points, right = options(strip.anchors[strip.order[place]], view.box, decoys(rng), rng)
         yield Question(
@@ -325,7 +287,7 @@ def _pointing(
                 f"{HEIGHT} pixels high."
             ),
             choices=tuple(f"({x}, {y})" for x, y in points),
-            answer=string.ascii_uppercase[right],
+            answer="ABCD"[right],
             annotations=(Annotation(box=view.box, label=name, medium=media[place]),),
         )
 

@@ -26,7 +26,6 @@ Limits
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -41,13 +40,14 @@ from dodiag.benchmarks.cadet.street.asking import (
     Rejected,
     balanced,
     choose,
-    jpeg,
     layout_facts,
     snapshot_facts,
     third,
 )
 from dodiag.benchmarks.cadet.street.cameras import RING, WIDTH, ring
 from dodiag.benchmarks.cadet.street.scene import Box, Scene, View
+from dodiag.benchmarks.cadet.street.search import labelled, search
+from dodiag.benchmarks.cadet.street.search import prepare as prepare
 from dodiag.benchmarks.cadet.street.state import Thing
 from dodiag.benchmarks.cadet.surround_localization_scene import (
     HALF_FOV,
@@ -149,17 +149,6 @@ class Panorama:
         return self.shots[self.home].views[self.target.id].box
 
 
-def prepare() -> None:
-    """Check that MuJoCo and a GL library are there.
-
-    Raises
-    ------
-    MissingDependency
-        If not.
-    """
-    load_mujoco()
-
-
 def task(seed: int = 0, knobs: Knobs = Knobs()) -> TaskGraph:
     """Return the shipped graph with the range of Y and the seed of the incorrect answers."""
     shipped = load_task("surround_localization")
@@ -182,10 +171,7 @@ def draw(seed: int, index: int, knobs: Knobs = Knobs()) -> Drawn:
     rng = np.random.default_rng((seed, index))
     hour = 1 + balanced(seed, index, 12)
     panorama = find(rng, hour, TARGET_KINDS[balanced(seed, index, len(TARGET_KINDS), stream=1)], knobs)
-    media = {
-        f"media/{index:04d}-{place}.jpg": jpeg(shot.picture, str(place))
-        for place, shot in enumerate(panorama.shots, start=1)
-    }
+    media = labelled(index, [shot.picture for shot in panorama.shots], "1234567")
     instance = Instance(
         id=f"surround_localization-s{seed}-{index:04d}",
         media=tuple(media),
@@ -203,19 +189,11 @@ def find(rng: np.random.Generator, hour: int, kind: str, knobs: Knobs) -> Panora
     NoScene
         If none was found.
     """
-    rejected = Counter[str]()
-    drawings = 0
-    for _ in range(MAX_STREETS):
-        try:
-            place = surroundings(rng, hour, kind, knobs.margin, knobs.extra)
-            drawings += 1
-            shots = shoot(place)
-            return Panorama(place, tuple(shots[turn] for turn in rng.permutation(len(shots))), dict(rejected))
-        except Rejected as reason:
-            rejected[str(reason)] += 1
-        if drawings >= MAX_DRAWINGS:
-            break
-    raise NoScene(f"no street shows a {kind} at {hour} o'clock well", "Lower the knob margin or the knob extra.")
+    failure = NoScene(f"no street shows a {kind} at {hour} o'clock well", "Lower the knob margin or the knob extra.")
+    place, shots, rejected = search(
+        lambda: surroundings(rng, hour, kind, knobs.margin, knobs.extra), shoot, MAX_STREETS, MAX_DRAWINGS, failure
+    )
+    return Panorama(place, tuple(shots[turn] for turn in rng.permutation(len(shots))), rejected)
 
 
 def shoot(place: Surroundings) -> list[Shot]:

@@ -28,6 +28,7 @@ Licence
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,10 +37,12 @@ import numpy as np
 from dodiag.benchmarks.cadet.street.town import draw_layout
 from dodiag.benchmarks.cadet.traffic.agents import EGO
 from dodiag.benchmarks.cadet.traffic.footage import Footage, film, open_scene, survey
+from dodiag.benchmarks.cadet.traffic.glimpses import Glimpse, glimpses
 from dodiag.benchmarks.cadet.traffic.record import record
+from dodiag.benchmarks.cadet.traffic_causation_changes import changes
 from dodiag.benchmarks.cadet.traffic_causation_order import coincidence, sequence
-from dodiag.benchmarks.cadet.traffic_causation_questions import Told, actions, changes, moment, places
-from dodiag.benchmarks.cadet.traffic_causation_scenes import PLOTS, SECONDS, Case, Plot, draw_case
+from dodiag.benchmarks.cadet.traffic_causation_questions import Told, actions, moment, places
+from dodiag.benchmarks.cadet.traffic_causation_scenes import PLOTS, SECONDS, Case, Plot, draw_case, other_runs
 from dodiag.benchmarks.cadet.traffic_causation_text import asked, blamed, cause
 from dodiag.benchmarks.generators import Drawn
 from dodiag.benchmarks.rendering import load_mujoco
@@ -49,13 +52,19 @@ from dodiag.scm.files import load_task
 from dodiag.scm.graph import TaskGraph
 from dodiag.scm.pack import Instance, Question
 
-VERSION = "1"
+VERSION = "2"
 """Of this generator; raised whenever the same seed gives another pack."""
 
 INSTANCES = 107
 """The paper's number."""
 
 TRIES = 200
+SCENES = 48
+"""Other scenes, simulated but not drawn, whose places are an instance's wrong points."""
+
+ELSEWHERE = 1
+"""Stream of chance of those scenes."""
+
 LIGHTS = {"day": 0.7, "overcast": 0.3}
 CLEAR_SECONDS = 2
 """Whole seconds at which an agent is clearly seen, where questions speak of it."""
@@ -149,7 +158,7 @@ def draw(seed: int, index: int, knobs: Knobs = Knobs()) -> Drawn:
             if reason:
                 rejected[reason] += 1
                 continue
-            questions, facts = _questions(told, rng, knobs)
+            questions, facts = _questions(told, rng, knobs, _stock(seed, index))
             if not any(question.unit == "X3" for question in questions):
                 rejected["nothing to ask about an action"] += 1
                 continue
@@ -192,9 +201,21 @@ def _unfit(told: Told) -> str:
     return "" if len(keys) >= CLEAR_SECONDS else "the cause is not clearly seen at the time"
 
 
-def _questions(told: Told, rng: np.random.Generator, knobs: Knobs) -> tuple[tuple[Question, ...], dict[str, Any]]:
+def _stock(seed: int, index: int) -> list[Glimpse]:
+    """Return who is seen where in other scenes; each instance has its own, or wrong points would be known as such."""
+    found: list[Glimpse] = []
+    for run in other_runs(np.random.default_rng((seed, index, ELSEWHERE)), SCENES):
+        seen = list(glimpses(run, int(SECONDS)))
+        often = Counter(glimpse.agent for glimpse in seen)
+        found += [glimpse for glimpse in seen if often[glimpse.agent] >= CLEAR_SECONDS]
+    return found
+
+
+def _questions(
+    told: Told, rng: np.random.Generator, knobs: Knobs, stock: Sequence[Glimpse]
+) -> tuple[tuple[Question, ...], dict[str, Any]]:
     case = told.case
-    found = places(told, rng, int(rng.integers(max(1, knobs.places - 3), knobs.places + 5)))
+    found = places(told, rng, int(rng.integers(max(1, knobs.places - 3), knobs.places + 5)), stock)
     located = tuple(found)
     found += changes(told, rng, int(rng.choice((1, 2, 3), p=(0.3, 0.53, 0.17))), located)
     found += actions(told, rng, int(rng.choice((1, 2), p=(0.55, 0.45))), located)

@@ -1,26 +1,26 @@
-"""The questions of Traffic Causation about one agent: where it is, what becomes of it, what it does, and when."""
+"""The questions of Traffic Causation about one agent: where it is, what it does, and when."""
 
 from __future__ import annotations
 
 import math
 import string
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
-from dodiag.benchmarks.cadet.traffic.agents import EGO, Driver, Light, Walker
-from dodiag.benchmarks.cadet.traffic.events import STANDS
+from dodiag.benchmarks.cadet.traffic.agents import EGO, Driver, Walker
 from dodiag.benchmarks.cadet.traffic.footage import Footage
+from dodiag.benchmarks.cadet.traffic.glimpses import Glimpse, sort_of
 from dodiag.benchmarks.cadet.traffic.points import OPTIONS, POINTS, localize
-from dodiag.benchmarks.cadet.traffic.rules import STEP
 from dodiag.benchmarks.cadet.traffic_causation_scenes import SECONDS, Case
 from dodiag.benchmarks.cadet.traffic_causation_text import capital, happening, the
 from dodiag.scm.pack import Question
 
 LETTERS = string.ascii_uppercase
-SPAN = 2
-"""Seconds of a state change question."""
+ROUNDS = 60
+"""Times that wrong points are drawn for each place at the most, all places in turn."""
 
 COMMON_START = 1.8
 """Second around which most time spans that are right begin."""
@@ -63,140 +63,64 @@ class Told:
         return any(self.footage.clear(agent_id, key) for key in (int(np.floor(time)), int(np.ceil(time))))
 
 
-def places(told: Told, rng: np.random.Generator, count: int) -> list[Question]:
-    """Return up to `count` questions of X1: where an agent is at a whole second."""
-    asked = [(name, key) for name in told.roster for key in told.footage.clear_keys(name)]
+def places(told: Told, rng: np.random.Generator, count: int, stock: Sequence[Glimpse]) -> list[Question]:
+    """Return up to `count` questions of X1: where an agent is at a whole second.
+
+    Wrong points are where agents of the same sort are at the same second in other scenes, which `stock` holds.
+    """
+    left = [(name, key) for name in told.roster for key in told.footage.clear_keys(name)]
     found: list[Question] = []
-    for place in rng.permutation(len(asked)):
-        name, key = asked[int(place)]
-        sort = type(told.case.world.agent(name))
-        alike = tuple(other for other in told.roster if isinstance(told.case.world.agent(other), sort))
-        options = localize(told.footage, name, key, rng, alike)
-        if options is not None and len(found) < count:
-            text = f"At {key}.0 s of the video, which of these points lies on {told.name(name)}? {POINTS}"
-            question = Question(
-                id=f"X1-{name}-{key}", unit="X1", text=text, choices=options[0], answer=LETTERS[options[1]]
-            )
-            found.append(question)
+    for _ in range(ROUNDS):
+        for place in rng.permutation(len(left)):
+            name, key = left[int(place)]
+            options = _options(told, name, key, rng, stock) if len(found) < count else None
+            if options is not None:
+                text = f"At {key}.0 s of the video, which of these points lies on {told.name(name)}? {POINTS}"
+                question = Question(
+                    id=f"X1-{name}-{key}", unit="X1", text=text, choices=options[0], answer=LETTERS[options[1]]
+                )
+                found.append(question)
+        ids = {question.id for question in found}
+        left = [(name, key) for name, key in left if f"X1-{name}-{key}" not in ids]
     return sorted(found, key=lambda question: (told.roster.index(question.id.split("-")[1]), question.id))
 
 
-def _about(told: Told, name: str, before: Sequence[Question]) -> tuple[str, ...] | None:
+def _options(
+    told: Told, name: str, key: int, rng: np.random.Generator, stock: Sequence[Glimpse]
+) -> tuple[tuple[str, ...], int] | None:
+    kind, sort = type(told.case.world.agent(name)), sort_of(told.case.world, name)
+    alike = tuple(other for other in told.roster if isinstance(told.case.world.agent(other), kind))
+    where = [glimpse for glimpse in stock if glimpse.sort == sort and glimpse.key == key]
+    return localize(told.footage, name, key, rng, alike, where)
+
+
+def about(name: str, before: Sequence[Question]) -> tuple[str, ...] | None:
     """Return the ids of the questions so far that are about an agent; None, which means all, where there is none."""
     ids = tuple(question.id for question in before if question.id.split("-")[1] == name)
     return ids or None
 
 
-def choice(truth: str, others: Sequence[str], rng: np.random.Generator) -> tuple[tuple[str, ...], str]:
+def choice(
+    truth: str, others: Sequence[str], rng: np.random.Generator, often: Mapping[str, float] = MappingProxyType({})
+) -> tuple[tuple[str, ...], str]:
     """Return options in random order, the truth among them, and the truth's letter.
 
-    What is often right is often there as a wrong option, or it would be the best guess wherever it appears.
+    Parameters
+    ----------
+    truth : str
+    others : sequence of str
+        Three wrong options or more.
+    rng : numpy.random.Generator
+    often : mapping of option to float
+        How often each is right, 1 where it is not in it. What is often right is often there as a wrong option, or it
+        would be the best guess wherever it appears.
     """
-    weights = np.array([OFTEN.get(other, 1.0) for other in others])
+    weights = np.array([often.get(other, 1.0) for other in others])
     places = rng.choice(len(others), size=OPTIONS - 1, replace=False, p=weights / weights.sum())
     wrong = [others[int(place)] for place in places]
     options = [truth, *wrong]
     shuffled = [options[int(place)] for place in rng.permutation(len(options))]
     return tuple(shuffled), LETTERS[shuffled.index(truth)]
-
-
-DRIVER_CHANGES = (
-    "it comes to a standstill",
-    "it sets off from a standstill",
-    "it moves over into another lane",
-    "it slows down but does not stop",
-    "it drives on at the same speed in its lane",
-    "it stands still all the time",
-)
-WALKER_CHANGES = ("they begin to walk", "they stop walking", "they walk all the time", "they stand all the time")
-LIGHT_CHANGES = ("it changes from green to red", "it changes from red to green", "it stays green", "it stays red")
-
-
-COMMON = {DRIVER_CHANGES[4]: 0.12, DRIVER_CHANGES[3]: 0.4, DRIVER_CHANGES[5]: 0.5, WALKER_CHANGES[2]: 0.3}
-"""Weights of changes that would be asked about more often than others."""
-
-OFTEN: dict[str, float] = {DRIVER_CHANGES[3]: 1.5}
-"""Weights of options, about in proportion to how often they are right; filled up below."""
-
-
-def change(told: Told, name: str, start: float, end: float) -> str | None:
-    """Return what becomes of an agent between two times, as the option that says it; None where none fits clearly."""
-    agent = told.case.world.agent(name)
-    if isinstance(agent, Light):
-        colours = agent.at(start), agent.at(end)
-        said = {("green", "red"): 0, ("red", "green"): 1, ("green", "green"): 2, ("red", "red"): 3}
-        return LIGHT_CHANGES[said[colours]] if colours in said else None
-    if isinstance(agent, Walker):
-        walks = agent.walks(start - 0.3), agent.walks(start + 0.3), agent.walks(end - 0.3), agent.walks(end + 0.3)
-        said_walk = {
-            (False, False, True, True): 0,
-            (True, True, False, False): 1,
-            (True,) * 4: 2,
-            (False,) * 4: 3,
-        }
-        return WALKER_CHANGES[said_walk[walks]] if walks in said_walk else None
-    return _drive(told, name, start, end) if isinstance(agent, Driver) else None
-
-
-def _drive(told: Told, name: str, start: float, end: float) -> str | None:
-    run = told.case.run
-    column = run.column(name)
-    rows = slice(round(start / STEP), round(end / STEP) + 1)
-    v, d = run.v[rows, column], run.d[rows, column]
-    shift = abs(float(d[-1] - d[0]))
-    if shift > 1.5:
-        return DRIVER_CHANGES[2] if float(v.min()) > 1 else None
-    if shift > 0.1:
-        return None
-    if float(v[0]) > 1.2 and float(v[-1]) < STANDS:
-        return DRIVER_CHANGES[0]
-    if float(v[0]) < STANDS and float(v[-1]) > 1.2:
-        return DRIVER_CHANGES[1]
-    if float(v.max()) < STANDS:
-        return DRIVER_CHANGES[5]
-    if float(v.min()) > 1.2 and float(v[0] - v[-1]) > 2.4:
-        return DRIVER_CHANGES[3]
-    if float(v.min()) > 3 and float(v.max() - v.min()) < 0.7:
-        return DRIVER_CHANGES[4]
-    return None
-
-
-def changes(told: Told, rng: np.random.Generator, count: int, before: Sequence[Question]) -> list[Question]:
-    """Return up to `count` questions of X2: what becomes of an agent within two seconds."""
-    candidates: dict[str, list[tuple[str, int]]] = {}
-    for name in (EGO, *told.roster):
-        for start in range(int(SECONDS) - SPAN + 1):
-            seconds = range(start, start + SPAN + 1)
-            seen = name == EGO or all(told.footage.clear(name, key) for key in seconds)
-            said = change(told, name, start, start + SPAN) if seen else None
-            if said is not None:
-                candidates.setdefault(said, []).append((name, start))
-    found: list[Question] = []
-    used: set[str] = set()
-    leading = (told.case.effect.who, told.case.root)
-    main = {said: [each for each in listed if each[0] in leading] for said, listed in candidates.items()}
-    for pool in [main] + [candidates] * (count + 2):
-        open_pool = {said: [c for c in listed if c[0] not in used] for said, listed in pool.items()}
-        open_pool = {said: listed for said, listed in open_pool.items() if listed}
-        if not open_pool or len(found) == count:
-            continue
-        weights = np.array([COMMON.get(said, 1.0) for said in sorted(open_pool)])
-        said = sorted(open_pool)[int(rng.choice(len(weights), p=weights / weights.sum()))]
-        name, start = open_pool[said][int(rng.integers(len(open_pool[said])))]
-        used.add(name)
-        listed = next(all_said for all_said in (DRIVER_CHANGES, WALKER_CHANGES, LIGHT_CHANGES) if said in all_said)
-        options, answer = choice(said, [other for other in listed if other != said], rng)
-        found.append(
-            Question(
-                id=f"X2-{name}-{start}",
-                unit="X2",
-                text=f"What happens to {told.name(name)} between {start}.0 s and {start + SPAN}.0 s of the video?",
-                choices=tuple(capital(option) for option in options),
-                answer=answer,
-                requires=_about(told, name, before),
-            )
-        )
-    return found
 
 
 WALKS = (
@@ -216,8 +140,11 @@ LANES = (
 )
 
 
-OFTEN |= {LANES[0]: 4.0, LANES[1]: 3.0, LANES[2]: 3.0, LANES[4]: 5.0, LANES[3]: 1.0, LANES[5]: 1.0}
-OFTEN |= {WALKS[0]: 2.0, WALKS[1]: 2.0, WALKS[2]: 3.0, WALKS[3]: 3.0, WALKS[4]: 1.0}
+OFTEN: Mapping[str, float] = MappingProxyType(
+    {LANES[0]: 4.0, LANES[1]: 3.0, LANES[2]: 3.0, LANES[3]: 0.05, LANES[4]: 4.0, LANES[5]: 0.4}
+    | {WALKS[0]: 1.2, WALKS[1]: 1.2, WALKS[2]: 2.5, WALKS[3]: 2.5, WALKS[4]: 0.05}
+)
+"""About how often each of them is right, relative to the others."""
 
 
 def action(told: Told, name: str) -> tuple[str, str, tuple[str, ...]] | None:
@@ -269,7 +196,7 @@ def actions(told: Told, rng: np.random.Generator, count: int, before: Sequence[Q
         if done is None or len(found) == count:
             continue
         reference, said, listed = done
-        options, answer = choice(said, [other for other in listed if other != said], rng)
+        options, answer = choice(said, [other for other in listed if other != said], rng, OFTEN)
         found.append(
             Question(
                 id=f"X3-{name}",
@@ -277,7 +204,7 @@ def actions(told: Told, rng: np.random.Generator, count: int, before: Sequence[Q
                 text=f"With respect to {reference}, what does {told.name(name)} do in the course of the video?",
                 choices=tuple(capital(option) for option in options),
                 answer=answer,
-                requires=_about(told, name, before),
+                requires=about(name, before),
             )
         )
     return found
@@ -308,7 +235,7 @@ def moment(told: Told, rng: np.random.Generator, before: Sequence[Question]) -> 
                 text=f"In which of these time spans of the video is it that {happening(told.case.world, event)}?",
                 choices=tuple(f"{first:.1f} s to {first + 1:.1f} s" for first in starts),
                 answer=LETTERS[place],
-                requires=_about(told, event.who, [q for q in before if q.unit in ("X2", "X3")]),
+                requires=about(event.who, [q for q in before if q.unit in ("X2", "X3")]),
             )
         ]
     return []

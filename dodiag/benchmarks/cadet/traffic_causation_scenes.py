@@ -8,6 +8,7 @@ only where the interventions agree with the plot.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -115,6 +116,61 @@ def draw_case(rng: np.random.Generator, plot: Plot, rejected: Counter[str]) -> C
     rejected : Counter
         Reasons, added to.
     """
+    staged = _stage(rng, plot, rejected)
+    if staged is None:
+        return None
+    found = verdict(staged.world, staged.effect, SECONDS)
+    if staged.root not in found.causes or set(found.causes) - {staged.root, staged.between}:
+        rejected["the interventions disagree with the plot"] += 1
+        return None
+    if staged.between and plot == "cuts in" and staged.between not in found.causes:
+        rejected["the interventions disagree with the plot"] += 1
+        return None
+    return Case(
+        plot,
+        staged.world,
+        staged.parking,
+        staged.crossing,
+        staged.run,
+        staged.events,
+        staged.effect,
+        found,
+        staged.root,
+        staged.between,
+    )
+
+
+def other_runs(rng: np.random.Generator, count: int) -> Iterator[Run]:
+    """Yield runs of other scenes, each plot as often as it is in packs; what an event goes back to is not looked for.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    count : int
+        Scenes to try; few of them are given up.
+    """
+    for number in range(count):
+        staged = _stage(rng, PLOTS[number % len(PLOTS)], Counter())
+        if staged is not None:
+            yield staged.run
+
+
+@dataclass(frozen=True, slots=True)
+class _Staged:
+    """A scene in which its event happens; the attributes are those of :class:`Case`."""
+
+    world: World
+    parking: float
+    crossing: float | None
+    run: Run
+    events: tuple[Event, ...]
+    effect: Event
+    root: str
+    between: str
+
+
+def _stage(rng: np.random.Generator, plot: Plot, rejected: Counter[str]) -> _Staged | None:
+    """Draw a scene and let it run; None where its event does not happen in time, or two things touch."""
     parking = PARKING if plot == "pulls out" or rng.random() < 0.4 else 0.0
     kerb = 2 * LANE + parking
     cast = _Cast(rng, kerb, set())
@@ -129,14 +185,7 @@ def draw_case(rng: np.random.Generator, plot: Plot, rejected: Counter[str]) -> C
     if _touch(run):
         rejected["two vehicles touch"] += 1
         return None
-    found = verdict(world, effect, SECONDS)
-    if root not in found.causes or set(found.causes) - {root, between}:
-        rejected["the interventions disagree with the plot"] += 1
-        return None
-    if between and plot == "cuts in" and between not in found.causes:
-        rejected["the interventions disagree with the plot"] += 1
-        return None
-    return Case(plot, world, parking, crossing, run, events, effect, found, root, between)
+    return _Staged(world, parking, crossing, run, events, effect, root, between)
 
 
 def _touch(run: Run) -> bool:

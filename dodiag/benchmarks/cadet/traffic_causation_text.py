@@ -85,16 +85,24 @@ def blamed(case: Case, agent: Agent | None, rng: np.random.Generator) -> str:
     ----------
     case : Case
     agent : agent or None
-        One without which the effect happens all the same; None blames a light or a pedestrian that is not there.
+        One without which the effect happens all the same; None blames something that is not there.
     rng : numpy.random.Generator
     """
     sets_off = case.effect.what == "sets off"
     if agent is None:
-        absent = [
-            "its driver has reached the address where a passenger gets out",
-            "a dog runs across the road in front of it",
-            "its driver makes room for an ambulance that comes from behind",
-        ]
+        absent = (
+            [
+                "a passenger whom its driver waited for has got in",
+                "the driver behind it sounds the horn",
+                "its driver has looked up the way on a map",
+            ]
+            if sets_off
+            else [
+                "its driver has reached the address where a passenger gets out",
+                "a dog runs across the road in front of it",
+                "its driver makes room for an ambulance that comes from behind",
+            ]
+        )
         return capital(_pick(rng, *absent)) + "."
     if isinstance(agent, Light):
         said = f"{the(agent)} ahead turns {'green' if sets_off else 'red'}"

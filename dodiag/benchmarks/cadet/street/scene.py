@@ -7,7 +7,7 @@ five times as much); soft dark patches under vehicles, people and trees stand in
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
@@ -53,6 +53,11 @@ class View:
         """Middle of the box."""
         left, top, right, bottom = self.box
         return (left + right) / 2, (top + bottom) / 2
+
+    def mirrored(self, width: int) -> View:
+        """Return what a mirror shows: left for right in a picture of this width."""
+        left, top, right, bottom = self.box
+        return replace(self, box=(width - right, top, width - left, bottom))
 
 
 def anchor(mask: NDArray[np.bool_], rng: np.random.Generator) -> tuple[int, int] | None:

@@ -1,34 +1,33 @@
-"""Options that are points of a frame: one on the agent that is asked about, the others surely not on it."""
+"""Options that are points of a frame: one on the agent that is asked about, the others surely not on it.
+
+Wrong points are drawn like right ones, and all points of a question keep off each other's boxes alike, so that neither
+a point nor how the points lie to each other tells which is right.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import permutations
 
 import numpy as np
 
-from dodiag.benchmarks.cadet.traffic.agents import LANE, Driver
-from dodiag.benchmarks.cadet.traffic.footage import Box, Footage, Point
-from dodiag.benchmarks.cadet.traffic.staging import FIELD_OF_VIEW, HEIGHT, VANISHING, WIDTH
+from dodiag.benchmarks.cadet.traffic.footage import Footage, Point
+from dodiag.benchmarks.cadet.traffic.glimpses import Glimpse, Outline
+from dodiag.benchmarks.cadet.traffic.staging import HEIGHT, WIDTH
 
 OFF = 6
-"""Pixels between a wrong point and the box of the agent."""
+"""Pixels between a point and the boxes around what the other points are or might be on."""
 
 APART = 18
 """Pixels between any two points of a question."""
 
 OPTIONS = 4
-TRIES = 80
-NEAREST = 3.0
-"""Metres from the camera below which nothing is looked for."""
-
 FRAME = 5
 """Pixels between a point and the edge of the frame."""
 
-SWAP = 30.0
+SWAP = 12.0
 """Pixels within which another agent takes the place of a point that nothing is at."""
-
-FOCAL = HEIGHT / 2 / math.tan(math.radians(FIELD_OF_VIEW / 2))
 
 POINTS = (
     "A point is given as (x, y): pixels from the left edge and from the top edge of the frame, which is "
@@ -36,26 +35,20 @@ POINTS = (
 )
 """What a question says about points."""
 
+Place = tuple[Point, Outline]
+"""A point, and the box around what it is or might be on."""
+
 
 def point_text(point: Point) -> str:
     """Return a point as an option says it."""
     return f"({point[0]}, {point[1]})"
 
 
-def outside(point: Point, box: Box, margin: float = OFF) -> bool:
+def outside(point: Point, box: Outline, margin: float = OFF) -> bool:
     """Return whether a point is off a box by a margin."""
     left, top, right, bottom = box
     x, y = point
     return x < left - margin or x >= right + margin or y < top - margin or y >= bottom + margin
-
-
-def carried(point: Point, depth: float, later: float) -> Point | None:
-    """Return where something at a point is seen when its depth is `later`; None where that is out of the frame."""
-    if later < NEAREST:
-        return None
-    x, y = (middle + depth / later * (value - middle) for middle, value in zip(VANISHING, point, strict=True))
-    moved = round(x), round(y)
-    return moved if framed(moved) else None
 
 
 def framed(point: Point) -> bool:
@@ -64,12 +57,11 @@ def framed(point: Point) -> bool:
 
 
 def localize(
-    footage: Footage, agent_id: str, key: int, rng: np.random.Generator, alike: tuple[str, ...]
+    footage: Footage, agent_id: str, key: int, rng: np.random.Generator, alike: Sequence[str], stock: Sequence[Glimpse]
 ) -> tuple[tuple[str, ...], int] | None:
     """Draw the options of a question where an agent is at a second.
 
-    Wrong points are where it would be seen if it were nearer, further away or a lane beside, and where others of its
-    sort are: the points alone do not tell which is right.
+    Wrong points are where one of the same sort is at that second in another scene.
 
     Parameters
     ----------
@@ -78,50 +70,67 @@ def localize(
         Clearly seen at that second.
     key : int
     rng : numpy.random.Generator
-    alike : tuple of str
-        Agents whose places may serve.
+    alike : sequence of str
+        Agents whose places may serve, where one is next to a wrong point.
+    stock : sequence of Glimpse
+        Of agents of its sort at that second, in other scenes.
 
     Returns
     -------
     (options, right) or None
-        Texts, and the index of the right one; None where no four points fit.
+        Texts, and the index of the right one; None where the draw does not fit.
     """
     seen = footage.sightings[agent_id, key]
-    others = [
-        footage.sightings[name, key].point for name in alike if name != agent_id and (name, key) in footage.sightings
-    ]
-    # The right place is one draw among others of the same kind: the middle of the four is not more likely to be it.
-    drives = isinstance(footage.run.world.agent(agent_id), Driver)
-    nearer, beside = _draw_step(rng, lanes=drives)
-    chosen = [seen.point]
-    for _ in range(TRIES):
-        other_nearer, other_beside = _draw_step(rng, lanes=drives)
-        across = (other_beside - beside) * LANE * FOCAL / seen.depth
-        start = round(seen.point[0] + across), seen.point[1]
-        point = carried(start, seen.depth, seen.depth * math.exp(other_nearer - nearer))
-        if point is None:
-            continue
-        near = [other for other in others if math.dist(other, point) < SWAP]
-        if near:
-            point = near[0]
-            others.remove(point)
-        _take(point, chosen, seen.box)
-    return shuffled_points(chosen, rng)
+    pool: list[Place] = [(glimpse.point, glimpse.box) for glimpse in stock]
+    return draw_options((seen.point, seen.box), pool, places_of(footage, alike, agent_id, key), rng)
 
 
-def _draw_step(rng: np.random.Generator, *, lanes: bool) -> tuple[float, int]:
-    """Return a step in the logarithm of the distance, and one in lanes."""
-    return float(rng.normal(scale=0.35)), int(rng.choice((-1, 0, 1), p=(0.12, 0.76, 0.12))) if lanes else 0
+def places_of(footage: Footage, names: Sequence[str], but: str, key: int) -> list[Place]:
+    """Return where agents, all but one of them, are seen at a second."""
+    seen = [footage.sightings[name, key] for name in names if name != but and (name, key) in footage.sightings]
+    return [(sighting.point, sighting.box) for sighting in seen]
 
 
-def shuffled_points(chosen: Sequence[Point], rng: np.random.Generator) -> tuple[tuple[str, ...], int] | None:
-    """Return points as options in random order, and where the first of them has come; None where they are too few."""
-    if len(chosen) < OPTIONS:
+def draw_options(
+    right: Place, pool: Sequence[Place], others: Sequence[Place], rng: np.random.Generator
+) -> tuple[tuple[str, ...], int] | None:
+    """Draw three wrong points from a pool, and return all four as options in random order.
+
+    Parameters
+    ----------
+    right : Place
+        The right point, and the box around what it is on.
+    pool : sequence of Place
+        Points that could be right, had the scene been another.
+    others : sequence of Place
+        What is in this frame: it takes the place of a point that is within :data:`SWAP` pixels of it.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    (options, right) or None
+        Texts, and the index of the right one; None where the four do not keep apart. It is drawn once: to draw again
+        until wrong points fit would favour those that are small and far away, and the right one would stand out.
+    """
+    usable = [swapped(place, others) for place in pool if framed(place[0])]
+    if len(usable) < OPTIONS - 1:
+        return None
+    drawn = rng.choice(len(usable), size=OPTIONS - 1, replace=False)
+    places = [right, *(usable[int(number)] for number in drawn)]
+    if not _apart(places):
         return None
     order = rng.permutation(OPTIONS)
-    return tuple(point_text(chosen[int(place)]) for place in order), int(np.flatnonzero(order == 0)[0])
+    return tuple(point_text(places[int(place)][0]) for place in order), int(np.flatnonzero(order == 0)[0])
 
 
-def _take(point: Point, chosen: list[Point], box: Box) -> None:
-    if len(chosen) < OPTIONS and outside(point, box) and all(math.dist(point, other) >= APART for other in chosen):
-        chosen.append(point)
+def swapped(place: Place, others: Sequence[Place]) -> Place:
+    """Return what of the others is next to a place; the place itself where nothing is."""
+    near = [other for other in others if math.dist(other[0], place[0]) < SWAP]
+    return near[0] if near else place
+
+
+def _apart(places: Sequence[Place]) -> bool:
+    """Return whether every point is off the box of every other; the right one is nothing special in this."""
+    return all(
+        math.dist(one[0], other[0]) >= APART and outside(one[0], other[1]) for one, other in permutations(places, 2)
+    )

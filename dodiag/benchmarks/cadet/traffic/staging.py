@@ -18,7 +18,10 @@ FIELD_OF_VIEW = 42.0
 TILT = 3.0
 """Degrees that the camera looks down."""
 
-TILT_PIXELS = HEIGHT / 2 / math.tan(math.radians(FIELD_OF_VIEW / 2)) * math.tan(math.radians(TILT))
+FOCAL = HEIGHT / 2 / math.tan(math.radians(FIELD_OF_VIEW / 2))
+"""Pixels."""
+
+TILT_PIXELS = FOCAL * math.tan(math.radians(TILT))
 """How far the horizon is above the middle of the frame."""
 
 VANISHING = (WIDTH / 2, HEIGHT / 2 - TILT_PIXELS)
