@@ -161,3 +161,26 @@ def test_a_step_requires_only_what_comes_before_it(tmp_path, requires, refusal):
         load_pack(pack.folder)
     else:
         assert refusal in refused(pack.folder)[0].problem
+
+
+@pytest.mark.parametrize(
+    "noted", [{}, {"meta": {"by": "hand", "sizes": [{"w": 1}, {"w": 2}]}}, {"meta": {"a\\": "\\"}}]
+)
+@pytest.mark.parametrize(
+    ("once", "twice"),
+    [
+        ('"answer": 0', '"answer": 5, "answer": 0'),
+        ('"answer": 0', '"answer" : 5, "answer" :0'),
+        ('"answer": 0', '"answer"\t:5,"answer": 0'),
+        ('"answer": 0', '"\\u0061nswer": 5, "answer": 0'),
+        ('"w": 1', '"w": 3, "w": 1'),
+    ],
+)
+def test_a_key_that_stands_twice_is_found_however_it_is_written(tmp_path, noted, once, twice):
+    line = json.dumps(sums_instance(0) | noted)
+    if once not in line:
+        return
+    written(tmp_path / "p", line + "\n")
+    assert load_pack(tmp_path / "p").instance_count == 1
+    (problem,) = refused(written(tmp_path / "q", line.replace(once, twice, 1) + "\n"))
+    assert "stands twice" in problem.problem
