@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
 
@@ -258,24 +258,26 @@ def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str]) ->
         time.sleep(0.01)
 
 
-def started(out: Path) -> subprocess.Popen[str]:
-    """Return a command that makes a pack in two processes, in a session of its own; they all have its pipes open."""
+@contextlib.contextmanager
+def started(out: Path) -> Iterator[subprocess.Popen[str]]:
+    """Give a command that makes a pack in two processes, in a session of its own; they all have its pipes open."""
     command = [sys.executable, "-m", "dodiag", "generate", QUICK, "--instances", "2000", "--workers", "2"]
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [*command, "--out", str(out)], start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
 def test_no_process_outlives_a_command_that_is_killed_alone(tmp_path: Path, end: signal.Signals) -> None:
-    killed = started(tmp_path / "pack")
-    try:
+    with started(tmp_path / "pack") as killed:
         wait_until(lambda: has_begun(staging_folder(tmp_path / "pack")), killed)
         os.kill(killed.pid, end)
         _, said = killed.communicate(timeout=30)  # until the last process that has the pipe open is gone
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(killed.pid, signal.SIGKILL)
     assert "Traceback" not in said
 
 
@@ -286,21 +288,25 @@ def test_ctrl_c_while_processes_start_is_answered_in_a_line(tmp_path: Path) -> N
         maps = [Path(f"/proc/{child}/maps") for child in children]
         return sum("site-packages" in file.read_text() for file in maps if file.exists())
 
-    command = started(tmp_path / "pack")
-    wait_until(lambda: importing() == 2, command)
-    os.killpg(command.pid, signal.SIGINT)
-    _, said = command.communicate(timeout=60)
+    staged = staging_folder(tmp_path / "pack")
+    with started(tmp_path / "pack") as command:
+        wait_until(lambda: importing() == 2, command)
+        os.killpg(command.pid, signal.SIGINT)
+        _, said = command.communicate(timeout=60)
     assert command.returncode == 130
-    assert said.strip() == "interrupted; nothing was finished"
-    assert names(tmp_path) == []
+    if staged.exists():  # a slow signal: the first instances were finished before it
+        assert said.strip() == f"interrupted; {staged} keeps what is finished: the same command goes on"
+    else:
+        assert said.strip() == "interrupted; nothing was finished"
+        assert names(tmp_path) == []
 
 
 def test_ctrl_c_tells_where_what_is_finished_is_kept(tmp_path: Path) -> None:
     staged = staging_folder(tmp_path / "pack")
-    command = started(tmp_path / "pack")
-    wait_until(lambda: has_begun(staged), command)
-    os.killpg(command.pid, signal.SIGINT)
-    _, said = command.communicate(timeout=60)
+    with started(tmp_path / "pack") as command:
+        wait_until(lambda: has_begun(staged), command)
+        os.killpg(command.pid, signal.SIGINT)
+        _, said = command.communicate(timeout=60)
     assert command.returncode == 130
     assert said.strip() == f"interrupted; {staged} keeps what is finished: the same command goes on"
     assert has_begun(staged)
