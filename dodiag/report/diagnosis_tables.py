@@ -11,6 +11,7 @@ from rich.text import Text
 
 from dodiag.bounds.diagnosis import Diagnosis, Finding
 from dodiag.bounds.scores import Score
+from dodiag.report.numbers import p_value
 from dodiag.report.style import new_table
 from dodiag.report.tables import interval, score_cell
 from dodiag.scm.graph import TaskGraph
@@ -68,7 +69,7 @@ def _cells(finding: Finding, task: TaskGraph, instance_level: bool) -> Iterator[
     yield interval(finding.bounded)
     if instance_level:
         yield _instance_cell(finding)
-    yield "–" if finding.adjusted is None else _p_value(finding.adjusted)
+    yield p_value(finding.adjusted)
     yield str(finding.score.n)
     yield escape(finding.words) + (f" ({escape(_why(finding.score))})" if finding.score.value is None else "")
 
@@ -89,10 +90,6 @@ def _instance_cell(finding: Finding) -> str:
     if not found.lower.limits.known:
         return value
     return escape(f"{value} [{max(0.0, found.lower.limits.lower.item()):.2f}]")
-
-
-def _p_value(value: float) -> str:
-    return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _help(diagnosis: Diagnosis, level: float) -> Iterator[str]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import resources
 from typing import TYPE_CHECKING
 
 from dodiag.bounds.diagnosis import Diagnosis, Finding
 from dodiag.bounds.scores import Score, Scores
+from dodiag.report.numbers import p_value
+from dodiag.report.page.elements import Row, faint, legend, notice, table, whole_page, wide
 from dodiag.report.page.examples import Example
 from dodiag.report.page.graph_picture import graph_picture
 from dodiag.report.page.marks import COLOURS, axis, capability_mark, plain, score_mark
-from dodiag.report.page.markup import Content, Element, html, tag
-from dodiag.report.tables import MEANING, interval, score_cell, with_limits
+from dodiag.report.page.markup import Content, Element, tag
+from dodiag.report.tables import interval, outcome_line, score_cell, with_limits
 from dodiag.scm.graph import TaskGraph
-from dodiag.vocabulary import Contrast, Outcome, State
+from dodiag.vocabulary import Contrast, State
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,7 +107,7 @@ def report_page(
     """
     of_task = outcomes[outcomes["task"] == task.name]
     models = list(dict.fromkeys(of_task["model"]))
-    parts: list[Content] = [] if models else [_notice(notice) for notice in notices]
+    parts: list[Content] = [] if models else [notice(text) for text in notices]
     for model in models:
         shown = [example for example in examples if example.pair.model == model]
         parts += _of_model(
@@ -120,15 +121,7 @@ def report_page(
         )
     parts += _how_made(facts or {})
     title = f"{task.title} · {', '.join(map(str, models))}" if models else task.title
-    style = resources.files(__package__).joinpath("page.css").read_text(encoding="utf-8")
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name_="viewport", content_="width=device-width, initial-scale=1"),
-        tag("title", title),
-        tag("style", style),
-    )
-    return "<!DOCTYPE html>\n" + html(tag("html", head, tag("body", *parts), lang="en")) + "\n"
+    return whole_page(title, parts)
 
 
 def _of_model(
@@ -144,14 +137,14 @@ def _of_model(
     whole = capabilities.where(step=None)
     yield tag("h1", f"{task.title} · {model}")
     instances = rows["instance"].nunique()
-    yield tag("p", f"{instances:,} instances, {len(rows):,} calls: {_outcomes(rows)}", class_="faint")
-    yield from map(_notice, notices)
+    yield faint(f"{instances:,} instances, {outcome_line(rows).plain}")
+    yield from map(notice, notices)
     yield _lead(task, whole, diagnosis, model)
     yield tag("h2", "The task")
     yield tag("div", graph_picture(task, {s.unit: s for s in whole.where(metric="NC")}), class_="wide")
     yield tag("h2", "Where it fails: capability of each unit")
-    yield _legend(CAPABILITIES)
-    yield tag("div", _capability_table(whole, task), class_="wide")
+    yield legend((COLOURS[metric], f"{metric} {_STANDS_FOR[metric]}") for metric in CAPABILITIES)
+    yield wide(_capability_table(whole, task))
     for metric, heading in (("S", "Why: what repairs it"), ("N", "Why: what its success hangs on")):
         found = diagnosis.where(metric=metric)
         if found:
@@ -159,7 +152,7 @@ def _of_model(
             yield from _contributions(found, task, level)
     if along := diagnosis.where(metric="NS"):
         yield tag("h2", "Along the chain: what the previous step does (NS)")
-        yield tag("div", _chain_table(along), class_="wide")
+        yield wide(_chain_table(along))
     if any(score.suppressed for score in diagnosis.scores):
         yield tag(
             "p", "A hollow dot and *: set to 0, its denominator being below the least allowed one.", class_="faint"
@@ -173,15 +166,6 @@ def _of_model(
         )
         for example in examples:
             yield _example(example, task)
-
-
-def _notice(text: str) -> Element:
-    return tag("p", text, class_="notice")
-
-
-def _outcomes(rows: pd.DataFrame) -> str:
-    counts = rows["outcome"].value_counts()
-    return ", ".join(f"{counts[o.value]:,} {MEANING[o]}" for o in Outcome if o.value in counts)
 
 
 def _lead(task: TaskGraph, capabilities: Scores, diagnosis: Diagnosis, model: str) -> Element:
@@ -203,19 +187,6 @@ def _lead(task: TaskGraph, capabilities: Scores, diagnosis: Diagnosis, model: st
     return tag("div", tag("p", tag("strong", first)), None if solved is None else tag("p", solved), class_="lead")
 
 
-def _legend(metrics: Sequence[str]) -> Element:
-    entries = [
-        tag(
-            "span",
-            tag("span", class_="swatch", style=f"background:{COLOURS[metric]}"),
-            tag("b", metric),
-            f" {_STANDS_FOR[metric]}",
-        )
-        for metric in metrics
-    ]
-    return tag("p", *entries, class_="legend faint")
-
-
 def _capability_table(scores: Scores, task: TaskGraph) -> Element:
     head = ("unit", "category", axis(), "NC", "IC", "RC", "n", "missing")
     rows: list[Row] = []
@@ -235,7 +206,7 @@ def _capability_table(scores: Scores, task: TaskGraph) -> Element:
                 f"{sum(score.missing for score in of_unit):,}",
             )
         )
-    return _table(head, [(None, rows)], numbers=(6, 7))
+    return table(head, [(None, rows)], numbers=(6, 7))
 
 
 def _contributions(found: Diagnosis, task: TaskGraph, level: float) -> Iterator[Content]:
@@ -250,7 +221,7 @@ def _contributions(found: Diagnosis, task: TaskGraph, level: float) -> Iterator[
         )
         for contrast in contrasts
     ]
-    yield tag("div", _table(head, groups, numbers=(4, 5), words=6), class_="wide")
+    yield wide(table(head, groups, numbers=(4, 5), words=(6,)))
     yield tag(
         "p",
         f"Limits at {level:.0%}. p: test that the score is 0, adjusted over the prerequisites of one contrast (Holm).",
@@ -270,7 +241,7 @@ def _contribution(finding: Finding, task: TaskGraph) -> tuple[Content, ...]:
         _unit_name(task, finding.prerequisite),
         score_mark(score, finding.bounded),
         *_score_cells(score, finding.bounded),
-        _p_value(finding.adjusted),
+        p_value(finding.adjusted),
         f"{score.n:,}",
         verdict,
     )
@@ -290,7 +261,7 @@ def _chain_table(found: Diagnosis) -> Element:
         )
         for finding in found
     ]
-    return _table(head, [(None, rows)], numbers=(1, 6), words=7)
+    return table(head, [(None, rows)], numbers=(1, 6), words=(7,))
 
 
 def _score_cells(score: Score, bounded: Score) -> tuple[str, str]:
@@ -300,39 +271,6 @@ def _score_cells(score: Score, bounded: Score) -> tuple[str, str]:
 def _unit_name(task: TaskGraph, unit: str) -> Element:
     target = " (target)" if unit == task.target else ""
     return tag("span", tag("b", unit), f" {task.units[unit].title}{target}")
-
-
-def _p_value(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return "<0.001" if value < 0.001 else f"{value:.3f}"
-
-
-Row = Sequence[Content]
-
-
-def _table(
-    head: Row,
-    groups: Sequence[tuple[Content, Sequence[Row]]],
-    *,
-    numbers: Sequence[int] = (),
-    words: int | None = None,
-) -> Element:
-    """Return a table; each group of rows may have a line of its own above it."""
-
-    def kind(index: int) -> dict[str, str]:
-        name = "number" if index in numbers else "words" if index == words else None
-        return {} if name is None else {"class_": name}
-
-    def line(cells: Row, name: str) -> Element:
-        return tag("tr", *(tag(name, cell, **kind(index)) for index, cell in enumerate(cells)))
-
-    body: list[Content] = []
-    for heading, rows in groups:
-        if heading is not None:
-            body.append(tag("tr", tag("td", heading, colspan=len(head)), class_="group"))
-        body += [line(cells, "td") for cells in rows]
-    return tag("table", tag("thead", line(head, "th")), tag("tbody", *body))
 
 
 def _example(example: Example, task: TaskGraph) -> Element:
